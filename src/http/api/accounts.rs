@@ -4,7 +4,7 @@
 use super::{
     call::{Answer, Call, shown},
     members,
-    page::Asked,
+    page::PageRequest,
 };
 use crate::{
     domain::{
@@ -61,7 +61,7 @@ impl Account {
 }
 
 pub async fn list(call: Call) -> Answer {
-    let asked = Asked::of(&call, "accounts")?;
+    let asked = PageRequest::of(&call, "accounts")?;
     if let Some(email) = call.query("email") {
         let found = members::by_email(&call, email).await?;
         let mut items = Vec::new();

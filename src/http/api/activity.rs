@@ -4,7 +4,7 @@
 use super::{
     audit::{Filter, other_cursor, parts, place, shown},
     call::{Answer, Call},
-    page::Asked,
+    page::PageRequest,
 };
 use crate::domain::trail::Entry;
 use serde_json::Value;
@@ -14,7 +14,7 @@ const MOST_LOOKED_AT: u32 = 2_000;
 
 pub async fn list(call: Call) -> Answer {
     let client_id = call.param("client_id");
-    let asked = Asked::of(&call, &format!("activity {client_id}"))?;
+    let asked = PageRequest::of(&call, &format!("activity {client_id}"))?;
     let filter = Filter::of(&call)?;
     let before = place(&asked.after).ok_or_else(other_cursor)?;
     let rows = filter.read(&call.app, &before, MOST_LOOKED_AT).await?;

@@ -152,7 +152,7 @@ pub fn take(
         }
     }
     let body = Map::from_iter([("agent".to_owned(), Value::Object(merged))]);
-    let leash = shaped::<Given>(body)?.agent.leash()?;
+    let leash = shaped::<AgentMember>(body)?.agent.leash()?;
     if leash.names_twice() {
         return Err(wrong("limits", "holds two limits of the same amount"));
     }
@@ -163,7 +163,7 @@ pub fn take(
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct AgentMember {
     agent: Agent,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     call::{Answer, Call, wrong_parameter},
-    page::Asked,
+    page::PageRequest,
 };
 use crate::{
     domain::{
@@ -89,7 +89,7 @@ pub fn place(parts: &[String]) -> Option<LogPlace> {
 }
 
 pub async fn list(call: Call) -> Answer {
-    let asked = Asked::of(&call, "audit")?;
+    let asked = PageRequest::of(&call, "audit")?;
     let filter = Filter::of(&call)?;
     let before = place(&asked.after).ok_or_else(other_cursor)?;
     let page = filter.read(&call.app, &before, asked.limit).await?;

@@ -1,4 +1,4 @@
-//! The guard before every operation, and what it hands to the handler.
+//! The guard before every operation, what it hands to the handler, and retries after conflicts.
 
 use super::{
     caller::{Caller, unsure},
@@ -170,9 +170,9 @@ async fn note_refusal(
     note_in(app, caller, &caller.organization, note).await
 }
 
-/// What a page of ours asks of an operation.
+/// A call of an operation by a page of ours.
 #[derive(Default)]
-pub struct Asked {
+pub struct PageCall {
     pub params: Vec<(String, String)>,
     /// As it stands in an address.
     pub query: String,
@@ -186,9 +186,9 @@ pub async fn serve_page(
     operation: &'static Operation,
     app: App,
     caller: Caller,
-    asked: Asked,
+    asked: PageCall,
 ) -> Answer {
-    let Asked { params, query, body, if_match } = asked;
+    let PageCall { params, query, body, if_match } = asked;
     let query = read_query(operation, &query)?;
     let mut headers = HeaderMap::new();
     if let Some(tag) = if_match.and_then(|tag| HeaderValue::try_from(tag).ok()) {

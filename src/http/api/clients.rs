@@ -9,7 +9,7 @@ use super::{
     call::{Answer, Call, IN_PERSON, gone, shown},
     caller::SUSPENDED,
     change::{Change, NOT_HELD},
-    page::Asked,
+    page::PageRequest,
 };
 use crate::{
     crypto::{draw_id_at, draw_text},
@@ -163,7 +163,7 @@ impl Client {
 }
 
 pub async fn list(call: Call) -> Answer {
-    let asked = Asked::of(&call, ORGANIZATION_CLIENTS)?;
+    let asked = PageRequest::of(&call, ORGANIZATION_CLIENTS)?;
     let (slug, after) = (&call.caller.organization, asked.after_rank());
     let page =
         call.app.views.clients.page(ORGANIZATION_CLIENTS, slug, after, asked.bound()).await?;

@@ -3,7 +3,7 @@
 
 use super::{
     call::{Answer, Call, gone},
-    page::Asked,
+    page::PageRequest,
 };
 use crate::{
     actors::{Bound, Entry},
@@ -65,7 +65,7 @@ impl Delegation {
 }
 
 pub async fn list(call: Call) -> Answer {
-    let asked = Asked::of(&call, HELD_FOR_OTHERS)?;
+    let asked = PageRequest::of(&call, HELD_FOR_OTHERS)?;
     let holder = call.param("client_id");
     let families = &call.app.views.families;
     let page = families.page(HELD_FOR_OTHERS, holder, asked.after_rank(), asked.bound()).await?;
@@ -82,7 +82,7 @@ const MOST_BELOW: u32 = 1_000;
 ///
 /// What is held through it for no person is not found from here: it is in the trees of those who hold it.
 pub async fn trees(call: Call) -> Answer {
-    let asked = Asked::of(&call, "trees")?;
+    let asked = PageRequest::of(&call, "trees")?;
     let (app, holder) = (&call.app, call.param("client_id"));
     let after = asked.after_rank();
     let page = app.views.families.page(HELD_FOR_OTHERS, holder, after, asked.bound()).await?;

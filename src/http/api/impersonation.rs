@@ -30,7 +30,7 @@ use crate::{
     http::{
         answer::{error::Problem, private_json},
         grants::target::{self, Sought},
-        issuing::{self, Issued, NotStarted, Starting},
+        issuing::{self, NotStarted, Starting, TokenResponse},
         reading::retries::Stopped,
     },
 };
@@ -121,13 +121,15 @@ pub async fn begin(mut call: Call) -> Answer {
     let asked = expires_in.map(|seconds| Duration::from_secs(seconds.into()));
     let longest = call.app.settings.lifetimes.access_token;
     let until = call.app.clock.now() + asked.unwrap_or(longest).min(longest);
-    let wanted = Begun { administrator, member, audience: target.audience, scopes, until };
+    let wanted =
+        ImpersonationGrant { administrator, member, audience: target.audience, scopes, until };
     let grant = grant(&call, home, (&token, client), wanted).await?;
     let context = call.caller.context.clone().because(reason.0);
     let narrowing = Narrowing::default();
     let starting = Starting { grant, narrowing, token: None };
     let issued = issuing::start(&call.app, (&context, &seen), starting).await;
-    let Issued { access_token, token_type, expires_in, scope, .. } = issued.map_err(refused)?;
+    let TokenResponse { access_token, token_type, expires_in, scope, .. } =
+        issued.map_err(refused)?;
     let body = Impersonation { access_token, token_type, expires_in, scope };
     let mut response = private_json(&body);
     *response.status_mut() = StatusCode::CREATED;
@@ -140,8 +142,8 @@ struct Party {
     membership: String,
 }
 
-/// What is to be issued.
-struct Begun {
+/// The grant of an impersonation, which is to be issued.
+struct ImpersonationGrant {
     administrator: Party,
     member: Known,
     audience: Audience,
@@ -178,9 +180,9 @@ async fn grant(
     call: &Call,
     home: &organization::Known,
     (token, client): (&Token, &KnownClient),
-    begun: Begun,
+    begun: ImpersonationGrant,
 ) -> Result<Grant, Problem> {
-    let Begun { administrator, member, audience, scopes, until } = begun;
+    let ImpersonationGrant { administrator, member, audience, scopes, until } = begun;
     let app = &call.app;
     let own = app.views.memberships.look_anew(&administrator.membership).await?;
     let own = own.machine.known().ok_or(BY_TOKEN)?;

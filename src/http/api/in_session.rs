@@ -4,7 +4,7 @@
 //! was proved in the session. The guard is the same as for programs, and so is the trail.
 
 use super::{
-    call::{Asked, serve_page},
+    call::{PageCall, serve_page},
     caller::Caller,
     operation::Operation,
     operations::OPERATIONS,
@@ -26,8 +26,8 @@ pub struct MemberInSession {
     caller: Caller,
 }
 
-/// What an operation answered.
-pub struct Answered {
+/// The answer of an operation to a page of ours.
+pub struct PageAnswer {
     pub body: Value,
     /// The version of what is shown.
     pub tag: Option<String>,
@@ -53,14 +53,14 @@ impl MemberInSession {
     }
 
     /// Calls an operation by its name, in the organization, and hands over its answer as it is.
-    pub async fn send(&self, operation: &str, mut asked: Asked) -> Result<Response, Problem> {
+    pub async fn send(&self, operation: &str, mut asked: PageCall) -> Result<Response, Problem> {
         let operation = find(operation)?;
         asked.params.push(("organization".to_owned(), self.caller.organization.clone()));
         serve_page(operation, self.app.clone(), self.caller.clone(), asked).await
     }
 
     /// Calls an operation by its name, in the organization, and reads what it answers.
-    pub async fn call(&self, operation: &str, asked: Asked) -> Result<Answered, Problem> {
+    pub async fn call(&self, operation: &str, asked: PageCall) -> Result<PageAnswer, Problem> {
         let (head, body) = self.send(operation, asked).await?.into_parts();
         let tag = head.headers.get(header::ETAG).and_then(|tag| tag.to_str().ok());
         let tag = tag.map(str::to_owned);
@@ -70,7 +70,7 @@ impl MemberInSession {
         } else {
             serde_json::from_slice(&bytes).map_err(|_| Problem::UNAVAILABLE)?
         };
-        Ok(Answered { body, tag })
+        Ok(PageAnswer { body, tag })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     call::{Answer, Call, gone, shown},
-    page::Asked,
+    page::PageRequest,
 };
 use crate::{
     crypto::{OpaqueKind, draw_id},
@@ -62,7 +62,7 @@ impl Invitation {
 }
 
 pub async fn list(call: Call) -> Answer {
-    let asked = Asked::of(&call, INVITATIONS)?;
+    let asked = PageRequest::of(&call, INVITATIONS)?;
     let slug = &call.caller.organization;
     let page = call
         .app

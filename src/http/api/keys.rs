@@ -5,7 +5,7 @@ use super::{
     call::{Answer, Call, gone, shown},
     caller::{Holder, SUSPENDED},
     change::{Change, NOT_HELD},
-    page::Asked,
+    page::PageRequest,
     words::GivenPermission,
 };
 use crate::{
@@ -116,7 +116,7 @@ impl ApiKey {
 }
 
 pub async fn list(call: Call) -> Answer {
-    let asked = Asked::of(&call, API_KEYS)?;
+    let asked = PageRequest::of(&call, API_KEYS)?;
     let (slug, after) = (&call.caller.organization, asked.after_rank());
     let page = call.app.views.api_keys.page(API_KEYS, slug, after, asked.bound()).await?;
     let last = asked.last(&page);

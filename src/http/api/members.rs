@@ -4,7 +4,7 @@ use super::{
     call::{Answer, Call, shown, wrong_parameter},
     caller::SUSPENDED,
     change::{Change, NOT_HELD},
-    page::Asked,
+    page::PageRequest,
 };
 use crate::{
     actors::Entry,
@@ -103,7 +103,7 @@ impl<'a> Filter<'a> {
 }
 
 pub async fn list(call: Call) -> Answer {
-    let asked = Asked::of(&call, MEMBERS)?;
+    let asked = PageRequest::of(&call, MEMBERS)?;
     let filter = Filter::of(&call)?;
     if let Some(email) = call.query("email") {
         let found = by_email(&call, email).await?;

@@ -42,7 +42,7 @@ mod roles;
 mod webhooks;
 mod words;
 
-pub use call::Asked;
+pub use call::PageCall;
 pub use change::EXISTS;
 pub use in_session::MemberInSession;
 pub use openapi::get as openapi;

@@ -4,7 +4,7 @@ use super::{
     call::{Answer, Call, shown},
     caller::SUSPENDED,
     change::EXISTS,
-    page::Asked,
+    page::PageRequest,
     words::Name,
 };
 use crate::{
@@ -94,7 +94,7 @@ const ADMINISTERED: Problem = Problem::new(
 );
 
 pub async fn list(call: Call) -> Answer {
-    let asked = Asked::of(&call, ORGANIZATIONS)?;
+    let asked = PageRequest::of(&call, ORGANIZATIONS)?;
     if !call.administers() {
         let own = call.home.machine.known().map(Organization::from);
         return Ok(asked.answer(own.into_iter().collect(), None));

@@ -28,9 +28,9 @@ pub const PAGE_PARAMETERS: [(&str, &str); 2] = [
 const USUAL: u32 = 50;
 const MOST: u32 = 100;
 
-/// Which page is asked for.
+/// A request for a page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct PageRequest {
     /// The list it is of.
     list: String,
     /// The entry after which it begins, by what the list is ordered by.
@@ -38,7 +38,7 @@ pub struct Asked {
     pub limit: u32,
 }
 
-impl Asked {
+impl PageRequest {
     /// Reads which page of a list is asked for; a cursor of another list is refused.
     pub fn of(call: &Call, list: &str) -> Result<Self, Problem> {
         let list = format!("{list} {}", call.caller.organization);
@@ -109,17 +109,17 @@ mod tests {
     fn a_cursor_of_another_list_and_a_limit_out_of_bounds_are_refused_by_name() {
         let pointer = |refused: Problem| refused.member.map(|member| member.pointer);
         let cursor = URL_SAFE_NO_PAD.encode("members acme\0rank\0id");
-        let asked = Asked::read("members acme", Some(&cursor), Some("100")).unwrap();
+        let asked = PageRequest::read("members acme", Some(&cursor), Some("100")).unwrap();
         assert_eq!((asked.after_rank(), asked.limit), (("rank", "id"), 100));
         for list in ["members other", "clients acme", ""] {
-            let refused = Asked::read(list, Some(&cursor), None).unwrap_err();
+            let refused = PageRequest::read(list, Some(&cursor), None).unwrap_err();
             assert_eq!(pointer(refused).as_deref(), Some("?cursor"), "{list}");
         }
         for bad in ["", "x", "=", "AA", &URL_SAFE_NO_PAD.encode(b"\xff\xfe")] {
-            assert!(Asked::read("members acme", Some(bad), None).is_err(), "{bad}");
+            assert!(PageRequest::read("members acme", Some(bad), None).is_err(), "{bad}");
         }
         for bad in ["0", "101", "-1", "", "1e1", "4294967297"] {
-            let refused = Asked::read("members acme", None, Some(bad)).unwrap_err();
+            let refused = PageRequest::read("members acme", None, Some(bad)).unwrap_err();
             assert_eq!(pointer(refused).as_deref(), Some("?limit"), "{bad}");
         }
     }

@@ -6,7 +6,7 @@ use super::{
     call::{Answer, Call, gone, shown},
     change::Change,
     organizations::refused,
-    page::Asked,
+    page::PageRequest,
     words::GivenPermission,
 };
 use crate::{
@@ -49,7 +49,7 @@ impl From<&organization::Role> for Role {
 }
 
 pub async fn list(call: Call) -> Answer {
-    let asked = Asked::of(&call, "roles")?;
+    let asked = PageRequest::of(&call, "roles")?;
     let known = call.home.machine.known().ok_or(Problem::NOT_FOUND)?;
     let mut roles: Vec<&organization::Role> = known.roles.iter().collect();
     roles.sort_by(|one, other| one.name.cmp(&other.name));

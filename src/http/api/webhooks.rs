@@ -4,7 +4,7 @@ use super::{
     call::{Answer, Call, gone, shown},
     caller::SUSPENDED,
     change::{Change as Changing, EXISTS, NOT_HELD},
-    page::Asked,
+    page::PageRequest,
 };
 use crate::{
     crypto::{draw_text, draw_uuid, draw_webhook_secret, webhook_secret_text},
@@ -119,12 +119,12 @@ impl Webhook {
 }
 
 /// A new secret, as it is shown and as it is kept.
-struct Drawn {
+struct FreshSecret {
     text: Zeroizing<String>,
     sealed: SealedSecret,
 }
 
-impl Drawn {
+impl FreshSecret {
     fn of(app: &App, id: &str) -> Self {
         let secret = draw_webhook_secret(&*app.dice);
         let vault = app.crypto.vault.now();
@@ -134,7 +134,7 @@ impl Drawn {
 }
 
 pub async fn list(call: Call) -> Answer {
-    let asked = Asked::of(&call, WEBHOOKS)?;
+    let asked = PageRequest::of(&call, WEBHOOKS)?;
     let (slug, after) = (&call.caller.organization, asked.after_rank());
     let page = call.app.views.webhooks.page(WEBHOOKS, slug, after, asked.bound()).await?;
     let last = asked.last(&page);
@@ -151,7 +151,7 @@ pub async fn create(mut call: Call) -> Answer {
     let NewWebhook { url, events } = call.body()?;
     let mut changing = begin(&call).await?;
     let (id, place) = (draw_uuid(&*call.app.dice), free_place(&call).await?);
-    let Drawn { text, sealed } = Drawn::of(&call.app, &id);
+    let FreshSecret { text, sealed } = FreshSecret::of(&call.app, &id);
     let create = Create { id: id.clone(), place, url, events, secret: sealed };
     decide(&mut changing, &id, Order::Create(create)).await?;
     changing.finish().await?;
@@ -172,7 +172,7 @@ pub async fn rotate(mut call: Call) -> Answer {
     let SecretRotation { overlap } = call.body()?;
     let (mut changing, id) = (begin(&call).await?, call.param("webhook").to_owned());
     own(&call, &mut changing, &id).await?;
-    let Drawn { text, sealed } = Drawn::of(&call.app, &id);
+    let FreshSecret { text, sealed } = FreshSecret::of(&call.app, &id);
     let overlap = Duration::from_secs(overlap.into());
     decide(&mut changing, &id, Order::Rotate { secret: sealed, overlap }).await?;
     changing.finish().await?;

@@ -31,9 +31,9 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// A successful answer (RFC 6749 §5.1).
+/// A token response: the successful answer (RFC 6749 §5.1).
 #[derive(Serialize)]
-pub struct Issued {
+pub struct TokenResponse {
     pub access_token: String,
     /// RFC 8693 §2.2.1.
     #[serde(rename = "issued_token_type", skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ pub struct Issued {
     pub authorization_details: Details,
 }
 
-impl IntoResponse for Issued {
+impl IntoResponse for TokenResponse {
     fn into_response(self) -> Response {
         private_json(&self)
     }
@@ -92,7 +92,7 @@ pub struct FamilySigner {
 
 impl FamilySigner {
     /// Signs what a family has decided to issue; `None` for any other reply.
-    pub fn sign(&self, reply: &Reply) -> Option<Result<Issued, OAuthError>> {
+    pub fn sign(&self, reply: &Reply) -> Option<Result<TokenResponse, OAuthError>> {
         let (Reply::Issue(issue), Some(client)) = (reply, self.client.machine.known()) else {
             return None;
         };
@@ -129,7 +129,7 @@ pub fn lifetimes(app: &App) -> Lifetimes {
 }
 
 /// Signs what was granted: an access token, and an ID token where a person granted `openid`.
-pub fn sign(app: &App, signing: Signing<'_>) -> Result<Issued, OAuthError> {
+pub fn sign(app: &App, signing: Signing<'_>) -> Result<TokenResponse, OAuthError> {
     let Signing { client, granted, roles, epoch, under } = signing;
     let now = app.clock.now();
     let person = under.and_then(|under| under.grant.account.as_deref());
@@ -176,7 +176,7 @@ pub fn sign(app: &App, signing: Signing<'_>) -> Result<Issued, OAuthError> {
             Some(app.sign(algorithm, "JWT", &claims)?)
         }
     };
-    Ok(Issued {
+    Ok(TokenResponse {
         access_token,
         exchanged_for: None,
         token_type: "Bearer",

@@ -1,6 +1,7 @@
-//! Begins the family of a grant that one party holds for another, and issues its one token (adr/0088).
+//! Begins the family of a grant that one party holds for another, with idempotent retries, and issues its one
+//! token (adr/0088).
 
-use super::{FamilySigner, Issued, lifetimes};
+use super::{FamilySigner, TokenResponse, lifetimes};
 use crate::{
     actors::{Failure, Hydrated},
     crypto::{OpaqueKind, draw_id_at},
@@ -69,7 +70,7 @@ pub async fn start(
     app: &App,
     (context, seen): (&Context, &Arc<Hydrated<Client>>),
     starting: Starting<'_>,
-) -> Result<Issued, NotStarted> {
+) -> Result<TokenResponse, NotStarted> {
     let Starting { grant, narrowing, token } = starting;
     let Some(client) = seen.machine.known() else {
         return Err(NotStarted::Over { kind: Client::KIND });
@@ -145,7 +146,7 @@ fn takings(client: &KnownClient, start: &Start) -> Result<Vec<Taking>, NotStarte
     takings.map_err(|why| NotStarted::Exhausted(why.to_string()))
 }
 
-type Signed = Result<Option<Result<Issued, OAuthError>>, Failure<Refusal>>;
+type Signed = Result<Option<Result<TokenResponse, OAuthError>>, Failure<Refusal>>;
 
 /// Has the allowance of an agent pay for the grant and start its family, in one commit.
 async fn start_allowed(

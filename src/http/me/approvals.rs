@@ -107,7 +107,7 @@ pub async fn of_account(app: &App, account: &str) -> Result<Vec<Waiting>, Proble
 }
 
 #[derive(Deserialize)]
-pub struct Said {
+pub struct ApprovalDecision {
     decision: Decision,
     /// No more requests of this client are wanted.
     #[serde(default)]
@@ -125,7 +125,7 @@ pub async fn decide(
     State(app): State<App>,
     RequestContext(context): RequestContext,
     id: EntryId,
-    Json { headers, body: Said { decision, block }, .. }: Json<Said>,
+    Json { headers, body: ApprovalDecision { decision, block }, .. }: Json<ApprovalDecision>,
 ) -> Result<Response, Problem> {
     let mut caller = Caller::of(&app, context, &Method::POST, &headers).await?;
     if decision == Decision::Approve && block {

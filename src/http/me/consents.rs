@@ -78,9 +78,9 @@ struct Party {
     logo_uri: Option<String>,
 }
 
-/// What is held between a person and a client in an organization.
+/// A client that is connected to a person in an organization, and what it holds.
 #[derive(Default)]
-struct Held {
+struct ConnectedClient {
     given: Option<(Terms, Timestamp)>,
     /// Of grants that are good.
     scopes: Scopes,
@@ -92,7 +92,7 @@ struct Held {
 }
 
 /// By client and organization.
-type All = BTreeMap<(String, Option<String>), Held>;
+type All = BTreeMap<(String, Option<String>), ConnectedClient>;
 
 pub async fn list(
     State(app): State<App>,

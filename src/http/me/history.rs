@@ -45,9 +45,9 @@ const WRONG_PARAMETER: Problem = Problem::new(
     "this list takes cursor and limit, each once",
 );
 
-/// What is asked of the list.
+/// A request for a page of the list.
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
+struct HistoryRequest {
     before: LogPlace,
     limit: u32,
 }
@@ -74,7 +74,8 @@ pub async fn list(
     RawQuery(query): RawQuery,
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Response, Problem> {
-    let Asked { before, limit } = Asked::read(query.as_deref().unwrap_or_default())?;
+    let HistoryRequest { before, limit } =
+        HistoryRequest::read(query.as_deref().unwrap_or_default())?;
     let account = caller.account();
     let mut rows = app.store.history(account, &before, limit + 1).await?;
     let more = rows.len() > limit as usize;
@@ -97,7 +98,7 @@ pub fn told(rows: Vec<LogEntry>, account: &str) -> Vec<Happened> {
     rows.into_iter().map(|row| Happened::of(row, account)).collect()
 }
 
-impl Asked {
+impl HistoryRequest {
     fn read(query: &str) -> Result<Self, Problem> {
         let (mut before, mut limit) = (None, None);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -189,16 +190,16 @@ mod tests {
 
     #[test]
     fn a_list_takes_what_it_knows_and_nothing_else() {
-        let usual = Asked { before: LogPlace::end(), limit: USUAL };
-        assert_eq!(Asked::read(""), Ok(usual));
-        assert_eq!(Asked::read("limit=100").unwrap().limit, 100);
+        let usual = HistoryRequest { before: LogPlace::end(), limit: USUAL };
+        assert_eq!(HistoryRequest::read(""), Ok(usual));
+        assert_eq!(HistoryRequest::read("limit=100").unwrap().limit, 100);
         for bad in ["limit=0", "limit=101", "limit=", "limit=-1", "limit=1e1"] {
-            assert_eq!(Asked::read(bad), Err(WRONG_LIMIT), "{bad}");
+            assert_eq!(HistoryRequest::read(bad), Err(WRONG_LIMIT), "{bad}");
         }
         for bad in ["limit=1&limit=2", "account=eva", "Limit=1"] {
-            assert_eq!(Asked::read(bad), Err(WRONG_PARAMETER), "{bad}");
+            assert_eq!(HistoryRequest::read(bad), Err(WRONG_PARAMETER), "{bad}");
         }
-        assert_eq!(Asked::read("cursor=x"), Err(WRONG_CURSOR));
+        assert_eq!(HistoryRequest::read("cursor=x"), Err(WRONG_CURSOR));
     }
 
     #[test]

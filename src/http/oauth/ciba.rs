@@ -42,7 +42,7 @@ use zeroize::Zeroizing;
 
 /// CIBA Core §7.3.
 #[derive(Serialize)]
-struct Begun {
+struct CibaAnswer {
     auth_req_id: Zeroizing<String>,
     expires_in: u64,
     interval: u64,
@@ -92,7 +92,7 @@ pub async fn post(
         approval_notice::message(&app, &caller.context, client, (&account, &id, expires_at)).await;
     let pending = Pending { code: auth_req_id.fingerprint, request, ping, place: None };
     places.begin(&id, pending, message).await?;
-    Ok(private_json(&Begun {
+    Ok(private_json(&CibaAnswer {
         auth_req_id: auth_req_id.text,
         expires_in: parameters.lives.as_secs(),
         interval: polls::INTERVAL.as_secs(),

@@ -35,7 +35,7 @@ const DRAWS: usize = 4;
 
 /// RFC 8628 §3.2.
 #[derive(Serialize)]
-struct Begun {
+struct DeviceAnswer {
     device_code: Zeroizing<String>,
     user_code: Zeroizing<String>,
     verification_uri: String,
@@ -82,7 +82,7 @@ pub async fn post(
                 let page = |query: &[(&str, &str)]| {
                     app.page(app.settings.links.device.as_ref(), routes::DEVICE_SCREEN, query)
                 };
-                let begun = Begun {
+                let begun = DeviceAnswer {
                     device_code: device_code.text,
                     verification_uri: page(&[]).trim_end_matches('?').to_owned(),
                     verification_uri_complete: page(&[("user_code", &user_code)]).into(),

@@ -48,7 +48,7 @@ pub enum Introspected {
         #[serde(skip_serializing_if = "Option::is_none")]
         username: Option<String>,
         #[serde(flatten)]
-        claims: Said,
+        claims: TokenClaims,
     },
     Refresh {
         active: bool,
@@ -77,13 +77,13 @@ pub enum Introspected {
     },
 }
 
-/// What is said of an access token.
-pub enum Said {
+/// The claims that are told of an access token.
+pub enum TokenClaims {
     AsRead(Arc<ReadToken>),
     Changed(Box<Claims<'static>>),
 }
 
-impl Serialize for Said {
+impl Serialize for TokenClaims {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::AsRead(token) => Claims::serialize(token, serializer),
@@ -161,10 +161,10 @@ async fn introspect(app: &App, caller: &Caller, token: &str) -> Result<Introspec
     // The token says what the person had proved; here it is said what is left of that.
     let left = claims.level(app.clock.now()).map(Level::name);
     let claims = if claims.acr.as_deref() == left {
-        Said::AsRead(claims)
+        TokenClaims::AsRead(claims)
     } else {
         let acr = left.map(Into::into);
-        Said::Changed(Box::new(Claims { acr, ..Claims::clone(&claims) }))
+        TokenClaims::Changed(Box::new(Claims { acr, ..Claims::clone(&claims) }))
     };
     Ok(Introspected::Active { active: true, token_type: "Bearer", username, claims })
 }

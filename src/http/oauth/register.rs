@@ -92,7 +92,7 @@ pub async fn post(
     }
     let JsonPosted { body, .. } = JsonPosted::from_request(request, &app).await?;
     app.limits.pace.take(Purpose::Registration, address, app.clock.now())?;
-    let Checked { metadata, statement } = checked(&app, &body).await?;
+    let RegistrationRequest { metadata, statement } = checked(&app, &body).await?;
     let kept_for = admit(&app, address).await?;
     let client_id = draw_id_at(&*app.dice, app.clock.now());
     let secret = metadata.may_use_secret().then(|| draw_secret(&app));
@@ -135,15 +135,15 @@ fn draw_token(app: &App) -> String {
     format!("prt_{}", draw_text(&*app.dice, 32))
 }
 
-/// What a client may be registered with.
-struct Checked {
+/// A request for registration that was checked: what a client may be registered with.
+struct RegistrationRequest {
     metadata: ClientMetadata,
     /// The software statement that it rests on.
     statement: Option<String>,
 }
 
 /// Reads what a client wants to be registered with; refuses what cannot stand, or is not served.
-async fn checked(app: &App, body: &Map<String, Value>) -> Result<Checked, OAuthError> {
+async fn checked(app: &App, body: &Map<String, Value>) -> Result<RegistrationRequest, OAuthError> {
     let Stated { members, statement } = statement::read(app, body)?;
     let metadata = ClientMetadata::to_register(&members).map_err(|faults| refusal::of(&faults))?;
     check_metadata(app, &metadata, &members).await?;
@@ -156,7 +156,7 @@ async fn checked(app: &App, body: &Map<String, Value>) -> Result<Checked, OAuthE
     {
         return Err(unfit("a scope is not for clients that register themselves"));
     }
-    Ok(Checked { metadata, statement })
+    Ok(RegistrationRequest { metadata, statement })
 }
 
 /// Refuses metadata that this installation could not serve, or that names what no API has.

@@ -36,8 +36,8 @@ use axum::{
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
-/// What becomes of a request at the endpoint itself.
-pub enum Answered {
+/// The answer of the endpoint itself to a request.
+pub enum EndpointAnswer {
     Code(AuthorizationResponse),
     Refused(AuthorizationError),
     /// The person must do something first.
@@ -52,19 +52,19 @@ pub enum Answered {
 pub async fn give(
     app: &App,
     proven: &Proven,
-    answered: Answered,
+    answered: EndpointAnswer,
     (context, source): (&Context, RequestSource),
 ) -> Response {
     let wants_json = source.wants_json;
     let given = match answered {
-        Answered::Begin { request, signed_in, selects } => {
+        EndpointAnswer::Begin { request, signed_in, selects } => {
             begin(app, *request, (signed_in.map(|one| *one), selects), (context, source)).await
         }
-        Answered::Code(to) if wants_json => {
+        EndpointAnswer::Code(to) if wants_json => {
             Ok(over(app, proven, source, Some(to.address(app)), None).await)
         }
-        Answered::Code(to) => to.give(app),
-        Answered::Refused(error) => {
+        EndpointAnswer::Code(to) => to.give(app),
+        EndpointAnswer::Refused(error) => {
             let to = AuthorizationResponse::error(app, &proven.reply_to, &error);
             let response = if wants_json {
                 let to = to.address(app).to_string();

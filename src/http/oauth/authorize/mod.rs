@@ -36,7 +36,7 @@ use crate::http::{
     limits::{purpose::Purpose, request_permits::WorkPermit},
     routes,
 };
-use answer::Answered;
+use answer::EndpointAnswer;
 use axum::{
     extract::{RawQuery, Request, State},
     http::{HeaderMap, HeaderValue, header},
@@ -85,7 +85,7 @@ async fn head(
     match checks::run(&app, &parameters, &proven, Endpoint::Authorize).await {
         // A document would be that of a flow.
         Err(error) if !source.wants_json => {
-            answer::give(&app, &proven, Answered::Refused(error), (&context, source)).await
+            answer::give(&app, &proven, EndpointAnswer::Refused(error), (&context, source)).await
         }
         _ => answer::outline(&app, &proven, &source).await,
     }
@@ -171,7 +171,7 @@ async fn authorize(app: &App, context: Context, incoming: Incoming) -> Response 
         Err(error) => return answer::unproven(&source, error),
     };
     let answered = match checks::run(app, &parameters, &proven, Endpoint::Authorize).await {
-        Err(error) => Answered::Refused(error),
+        Err(error) => EndpointAnswer::Refused(error),
         Ok(request) => {
             let asking = Asking { context: context.clone(), source: &source };
             silent::settle(app, request, asking).await

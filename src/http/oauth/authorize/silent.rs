@@ -1,7 +1,7 @@
-//! A person with a live session may be done at once, or must do only a part of it.
+//! A person with a live session may be done at once, with idempotent retries, or must do only a part of it.
 
 use super::{
-    answer::Answered,
+    answer::EndpointAnswer,
     picked::{self, Picked},
 };
 use crate::{
@@ -41,15 +41,15 @@ pub struct Asking<'a> {
     pub source: &'a RequestSource,
 }
 
-pub async fn settle(app: &App, request: Request, asking: Asking<'_>) -> Answered {
-    try_to_settle(app, request, asking).await.unwrap_or_else(Answered::Refused)
+pub async fn settle(app: &App, request: Request, asking: Asking<'_>) -> EndpointAnswer {
+    try_to_settle(app, request, asking).await.unwrap_or_else(EndpointAnswer::Refused)
 }
 
 async fn try_to_settle(
     app: &App,
     request: Request,
     asking: Asking<'_>,
-) -> Result<Answered, AuthorizationError> {
+) -> Result<EndpointAnswer, AuthorizationError> {
     let Asking { context, source } = asking;
     // Drawn once for all tries: by them the family knows a command that it has carried out.
     let id = draw_id_at(&*app.dice, app.clock.now());
@@ -137,7 +137,7 @@ async fn try_to_settle(
             Ok(_) => {
                 app.note_use_of(&context, client);
                 let code = AuthorizationResponse::code(app, &request.reply_to, &code.text);
-                return Ok(Answered::Code(code));
+                return Ok(EndpointAnswer::Code(code));
             }
             Err(Failure::Taken { space: PushedRequest::KIND }) => return Err(USED),
             // It is known by its document alone, and the person has let it before.
@@ -174,21 +174,21 @@ impl From<Stopped<Refusal>> for AuthorizationError {
 }
 
 /// No person is signed in, or not as freshly as is asked.
-fn sign_in(request: Request) -> Result<Answered, AuthorizationError> {
+fn sign_in(request: Request) -> Result<EndpointAnswer, AuthorizationError> {
     if request.wanted.prompt.none {
         let why = "no person is signed in, or not recently enough";
         return Err(AuthorizationError::new(Code::LoginRequired, why));
     }
-    Ok(Answered::Begin { request: Box::new(request), signed_in: None, selects: false })
+    Ok(EndpointAnswer::Begin { request: Box::new(request), signed_in: None, selects: false })
 }
 
 /// The person says which of the accounts it is that are signed in here.
-fn select(request: Request) -> Result<Answered, AuthorizationError> {
+fn select(request: Request) -> Result<EndpointAnswer, AuthorizationError> {
     if request.wanted.prompt.none {
         let why = "the person must choose one of the accounts that are signed in";
         return Err(AuthorizationError::new(Code::AccountSelectionRequired, why));
     }
-    Ok(Answered::Begin { request: Box::new(request), signed_in: None, selects: true })
+    Ok(EndpointAnswer::Begin { request: Box::new(request), signed_in: None, selects: true })
 }
 
 /// Lists what the account of the person can prove itself by.
@@ -205,7 +205,7 @@ fn step_up(
     request: Request,
     present: Present,
     (methods, acr): (Vec<Method>, Acr),
-) -> Result<Answered, AuthorizationError> {
+) -> Result<EndpointAnswer, AuthorizationError> {
     let (wanted, now) = (StepUpRequest { acr, since: None }, app.clock.now());
     let stage = wanted.asks(&InSession { person: &present.person, methods: &methods, now });
     if request.wanted.prompt.none {
@@ -216,7 +216,7 @@ fn step_up(
     let (question, wanted) = (None, Some(wanted));
     let signed_in = SignedIn { person, session, stage, question, methods, wanted };
     let (request, signed_in) = (Box::new(request), Some(Box::new(signed_in)));
-    Ok(Answered::Begin { request, signed_in, selects: false })
+    Ok(EndpointAnswer::Begin { request, signed_in, selects: false })
 }
 
 /// The person is signed in and must say something.
@@ -225,7 +225,7 @@ fn ask(
     present: Present,
     stage: Stage,
     question: Option<Box<ConsentQuestion>>,
-) -> Result<Answered, AuthorizationError> {
+) -> Result<EndpointAnswer, AuthorizationError> {
     if request.wanted.prompt.none {
         let (code, why) = match stage {
             Stage::Consent => (Code::ConsentRequired, "the person has not consented to this"),
@@ -236,7 +236,7 @@ fn ask(
     let Present { id: session, person, .. } = present;
     let (methods, wanted) = (Vec::new(), None);
     let signed_in = Some(Box::new(SignedIn { person, session, stage, question, methods, wanted }));
-    Ok(Answered::Begin { request: Box::new(request), signed_in, selects: false })
+    Ok(EndpointAnswer::Begin { request: Box::new(request), signed_in, selects: false })
 }
 
 impl From<HydrateError> for AuthorizationError {

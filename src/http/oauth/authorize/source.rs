@@ -14,7 +14,7 @@ use crate::{
 
 /// The parameters of a request, and where they were.
 pub struct Source<'a> {
-    held: Held<'a>,
+    held: FormPlace<'a>,
     /// The request was pushed.
     pub pushed: Option<Pushed>,
     /// The client has signed the request.
@@ -24,7 +24,7 @@ pub struct Source<'a> {
     pub flaw: Option<OAuthError>,
 }
 
-enum Held<'a> {
+enum FormPlace<'a> {
     Here(&'a Form),
     Elsewhere(Form),
 }
@@ -32,13 +32,13 @@ enum Held<'a> {
 impl<'a> Source<'a> {
     pub fn form(&self) -> &Form {
         match &self.held {
-            Held::Here(form) => form,
-            Held::Elsewhere(form) => form,
+            FormPlace::Here(form) => form,
+            FormPlace::Elsewhere(form) => form,
         }
     }
 
     fn here(form: &'a Form, flaw: Option<OAuthError>) -> Self {
-        Self { held: Held::Here(form), pushed: None, is_signed: false, flaw }
+        Self { held: FormPlace::Here(form), pushed: None, is_signed: false, flaw }
     }
 }
 
@@ -54,7 +54,7 @@ pub async fn resolve<'a>(
         (None, None) if !is_repeated => return Ok(Source::here(form, None)),
         (None, Some(request_uri)) if pushed::is_pushed(request_uri) && !is_repeated => {
             let (form, pushed) = pushed::open(app, &client.client_id, request_uri).await?;
-            let (held, pushed) = (Held::Elsewhere(form), Some(pushed));
+            let (held, pushed) = (FormPlace::Elsewhere(form), Some(pushed));
             return Ok(Source { held, pushed, is_signed: false, flaw: None });
         }
         (Some(object), None) if !is_repeated => request_object::given(app, client, object).await,
@@ -63,7 +63,7 @@ pub async fn resolve<'a>(
     };
     Ok(match signed {
         Ok(form) => {
-            Source { held: Held::Elsewhere(form), pushed: None, is_signed: true, flaw: None }
+            Source { held: FormPlace::Elsewhere(form), pushed: None, is_signed: true, flaw: None }
         }
         Err(flaw) => Source::here(form, Some(flaw)),
     })
@@ -84,5 +84,5 @@ pub async fn of_back_channel<'a>(
         return Ok(Source::here(form, None));
     };
     let form = request_object::of_back_channel(app, client, object).await?;
-    Ok(Source { held: Held::Elsewhere(form), pushed: None, is_signed: true, flaw: None })
+    Ok(Source { held: FormPlace::Elsewhere(form), pushed: None, is_signed: true, flaw: None })
 }

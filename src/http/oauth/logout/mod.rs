@@ -1,6 +1,6 @@
 //! The logout endpoint: OIDC RP-Initiated Logout 1.0 (contract §5, adr/0066).
 //!
-//! 1. An ID token of ours for a known client is the only proof of who asks ([`wanted`]). It may have
+//! 1. An ID token of ours for a known client is the only proof of who asks ([`logout_request`]). It may have
 //!    expired, and its key may be retired, never revoked.
 //! 2. If it names the session of this very browser, and the client registered the URI to go to: the
 //!    session ends, and the browser is redirected.
@@ -11,8 +11,8 @@
 //! A form posted here by a page of another site comes without our cookies and is answered with a link
 //! that asks the same. The form of our own page names its flow, which is bound to the browser.
 
+mod logout_request;
 mod page;
-mod wanted;
 
 use crate::{
     actors::Failure,
@@ -48,7 +48,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{self, MethodRouter},
 };
-use wanted::Wanted;
+use logout_request::LogoutRequest;
 use zeroize::Zeroizing;
 
 /// Serves links and forms (RP-Initiated Logout §2).
@@ -128,7 +128,7 @@ async fn try_to_log_out(
     form: &Form,
     source: &mut RequestSource,
 ) -> Result<Response, OAuthError> {
-    let wanted = Wanted::read(app, form).await?;
+    let wanted = LogoutRequest::read(app, form).await?;
     let mut held = session::held(app, &context, source, true).await?;
     // Of several sessions it is the one that the token names, else the current one.
     let named = held.iter().position(|one| wanted.at_once(&one.present).is_some());

@@ -5,8 +5,8 @@
 //! more (§2.2). A client that an operator has provisioned since can only be read.
 
 use super::{
-    Checked, GivenSecret, Registered, checked, draw_secret, draw_token, members, own_address,
-    refusal,
+    GivenSecret, Registered, RegistrationRequest, checked, draw_secret, draw_token, members,
+    own_address, refusal,
 };
 use crate::{
     actors::Failure,
@@ -149,7 +149,7 @@ pub async fn replace(
     manager.check_own()?;
     app.limits.pace.take(Purpose::Registration, address, app.clock.now())?;
     let repeated = check_identity(&manager.client_id, &body)?;
-    let Checked { metadata, statement } = checked(&app, &body).await?;
+    let RegistrationRequest { metadata, statement } = checked(&app, &body).await?;
     // Drawn once for all tries: by the token the client knows a command that it has carried out.
     let (token, secret) = (draw_token(&app), draw_secret(&app));
     let replacement = Replacement {

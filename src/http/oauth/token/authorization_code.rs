@@ -1,8 +1,8 @@
 //! A code for tokens: RFC 6749 §4.1.3 as OAuth 2.1 has it, RFC 7636 §4.5.
 
 use super::{
-    Grant, Issued,
-    issue::{self, INVALID_GRANT, Presented},
+    Grant, TokenResponse,
+    issue::{self, INVALID_GRANT, TokenRequest},
 };
 use crate::{
     crypto::OpaqueKind,
@@ -23,7 +23,7 @@ pub const GRANT: Grant = Grant {
     serve: |app, caller, form| Box::pin(redeem(app, caller, form)),
 };
 
-async fn redeem(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthError> {
+async fn redeem(app: &App, caller: &Caller, form: &Form) -> Result<TokenResponse, OAuthError> {
     let client = caller.client();
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter code is missing");
     let code = form.get("code").ok_or(missing)?;
@@ -33,7 +33,7 @@ async fn redeem(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuth
     let refreshable = client.may_use(GrantType::RefreshToken);
     // The scopes were said when the code was asked for.
     let narrowing = Narrowing { scopes: None, ..issue::narrowing(app, form) };
-    let presented = Presented { caller, family: &code.id, refreshable, narrowing };
+    let presented = TokenRequest { caller, family: &code.id, refreshable, narrowing };
     issue::issue(app, presented, |issuing| {
         Command::Redeem(Box::new(Redeem {
             code: code.fingerprint,

@@ -19,7 +19,7 @@ use crate::{
         app::App,
         extract::{client_auth::Caller, form::Form},
         grants::target::{self, Sought},
-        issuing::{self, Issued, Signing},
+        issuing::{self, Signing, TokenResponse},
     },
 };
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub const GRANT: Grant = Grant {
     serve: |app, caller, form| Box::pin(grant(app, caller, form)),
 };
 
-async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthError> {
+async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<TokenResponse, OAuthError> {
     let client = caller.confidential()?;
     issuing::check_client(client)?;
     let scopes = Scopes::parse(form.get("scope").unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Issues what a person's grant confers, over everything that limits it now.
+//! Issues what a person's grant confers, over everything that limits it now, with idempotent retries.
 //!
 //! 1. the family says what it is about;
 //! 2. membership, organization and API are looked at, and become requirements of the commit: if one
@@ -6,7 +6,7 @@
 //! 3. the family decides, and commits; where it is not known whether it did, it is asked again;
 //! 4. what it grants is signed while it commits, and answered only if that succeeds (adr/0101).
 
-use super::Issued;
+use super::TokenResponse;
 use crate::{
     actors::Failure,
     crypto::OpaqueKind,
@@ -44,8 +44,8 @@ use std::sync::Arc;
 pub const INVALID_GRANT: OAuthError =
     OAuthError::new(Code::InvalidGrant, "the code or token is not valid, or not for this client");
 
-/// What a client presents: a code or a token of this family.
-pub struct Presented<'a> {
+/// A token request: a client presents a code or a token of this family.
+pub struct TokenRequest<'a> {
     pub caller: &'a Caller,
     pub family: &'a str,
     /// Whether a refresh token is due.
@@ -76,10 +76,10 @@ pub fn narrowing(app: &App, form: &Form) -> Narrowing {
 /// Issues what the family grants to the command that `command` makes.
 pub async fn issue(
     app: &App,
-    presented: Presented<'_>,
+    presented: TokenRequest<'_>,
     command: impl Fn(Issuing) -> Command,
-) -> Result<Issued, OAuthError> {
-    let Presented { caller, family, refreshable, narrowing } = presented;
+) -> Result<TokenResponse, OAuthError> {
+    let TokenRequest { caller, family, refreshable, narrowing } = presented;
     let (context, client) = (&caller.context, caller.client());
     check_client(client)?;
     // Before anything is spent: what cannot be signed is not asked for.

@@ -22,13 +22,13 @@ use crate::{
             context::RequestContext,
             form::{Form, Posted},
         },
-        issuing::Issued,
+        issuing::TokenResponse,
     },
 };
 use axum::extract::State;
 use std::pin::Pin;
 
-type Issuance<'a> = Pin<Box<dyn Future<Output = Result<Issued, OAuthError>> + Send + 'a>>;
+type Issuance<'a> = Pin<Box<dyn Future<Output = Result<TokenResponse, OAuthError>> + Send + 'a>>;
 
 /// A grant type and what serves it.
 struct Grant {
@@ -55,7 +55,7 @@ pub async fn post(
     State(app): State<App>,
     RequestContext(context): RequestContext,
     posted: Posted,
-) -> Result<Issued, OAuthError> {
+) -> Result<TokenResponse, OAuthError> {
     const UNSUPPORTED: OAuthError =
         OAuthError::new(Code::UnsupportedGrantType, "this grant type is not offered");
     let caller = client_auth::authenticate(&app, context, &posted).await?;

@@ -4,8 +4,8 @@
 //! down. What was decided is answered at any pace; the token family of what was approved says the rest.
 
 use super::{
-    Issued,
-    issue::{self, INVALID_GRANT, Presented},
+    TokenResponse,
+    issue::{self, INVALID_GRANT, TokenRequest},
 };
 use crate::{
     actors::{Entities, Failure, View},
@@ -47,7 +47,7 @@ pub async fn redeem<M: Awaited>(
     (caller, client): (&Caller, &KnownClient),
     form: &Form,
     (awaited, view, presenting): (&Entities<M>, &View<M>, Presenting),
-) -> Result<Issued, OAuthError> {
+) -> Result<TokenResponse, OAuthError> {
     let Presenting { kind, name, missing, pending, expired } = presenting;
     let code = kind.read(form.get(name).ok_or(missing)?, &app.crypto.vault.now());
     let Some(code) = code else { return Err(INVALID_GRANT.because(format!("no {name} of ours"))) };
@@ -90,11 +90,11 @@ async fn issue(
     (caller, client): (&Caller, &KnownClient),
     form: &Form,
     code: &Genuine,
-) -> Result<Issued, OAuthError> {
+) -> Result<TokenResponse, OAuthError> {
     let refreshable = client.may_use(GrantType::RefreshToken);
     // The scopes were said when the client asked.
     let narrowing = Narrowing { scopes: None, ..issue::narrowing(app, form) };
-    let presented = Presented { caller, family: &code.id, refreshable, narrowing };
+    let presented = TokenRequest { caller, family: &code.id, refreshable, narrowing };
     issue::issue(app, presented, |issuing| {
         token_family::Command::Redeem(Box::new(Redeem {
             code: code.fingerprint,

@@ -1,8 +1,8 @@
 //! A refresh token for tokens: RFC 6749 §6, rotated every time (RFC 9700 §4.14.2).
 
 use super::{
-    Grant, Issued,
-    issue::{self, INVALID_GRANT, Presented},
+    Grant, TokenResponse,
+    issue::{self, INVALID_GRANT, TokenRequest},
 };
 use crate::{
     crypto::OpaqueKind,
@@ -22,13 +22,13 @@ pub const GRANT: Grant = Grant {
     serve: |app, caller, form| Box::pin(refresh(app, caller, form)),
 };
 
-async fn refresh(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthError> {
+async fn refresh(app: &App, caller: &Caller, form: &Form) -> Result<TokenResponse, OAuthError> {
     let missing = OAuthError::new(Code::InvalidRequest, "the parameter refresh_token is missing");
     let token = form.get("refresh_token").ok_or(missing)?;
     let token = OpaqueKind::RefreshToken.read(token, &app.crypto.vault.now());
     let Some(token) = token else { return Err(INVALID_GRANT.because("no refresh token of ours")) };
     let narrowing = issue::narrowing(app, form);
-    let presented = Presented { caller, family: &token.id, refreshable: true, narrowing };
+    let presented = TokenRequest { caller, family: &token.id, refreshable: true, narrowing };
     issue::issue(app, presented, |issuing| {
         Command::Refresh(Box::new(Refresh { token: token.fingerprint, issuing }))
     })

@@ -8,7 +8,7 @@
 
 mod subject;
 
-use super::{Grant, Issued, issue};
+use super::{Grant, TokenResponse, issue};
 use crate::{
     actors::Failure,
     domain::{
@@ -58,7 +58,7 @@ const NOT_GRANTED: OAuthError = OAuthError::new(
     "a client that registered itself acts only for people who have let it",
 );
 
-async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<Issued, OAuthError> {
+async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<TokenResponse, OAuthError> {
     let client = caller.confidential()?;
     issuing::check_client(client)?;
     check_types(form)?;

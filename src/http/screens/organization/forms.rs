@@ -157,7 +157,7 @@ async fn sent(
         _ => vec![(param.to_owned(), id)],
     };
     let if_match = form.get("tag").map(str::to_owned);
-    let asked = api::Asked { params, body, if_match, ..api::Asked::default() };
+    let asked = api::PageCall { params, body, if_match, ..api::PageCall::default() };
     let refused = |problem: Problem| match (step, problem.code) {
         // What is no name of a role is not found.
         ("putRole", "not_found") => Problem::wrong_member("#/name", "is no name of a role"),
@@ -169,7 +169,7 @@ async fn sent(
 /// Refuses a new role of a name that is there: the operation would replace it.
 async fn is_new(member: &MemberInSession, name: &str) -> Result<(), Problem> {
     let params = vec![("role".to_owned(), name.to_owned())];
-    match member.call("getRole", api::Asked { params, ..api::Asked::default() }).await {
+    match member.call("getRole", api::PageCall { params, ..api::PageCall::default() }).await {
         Ok(_) => Err(api::EXISTS),
         Err(problem) if problem.code == "not_found" => Ok(()),
         Err(problem) => Err(problem),

@@ -268,7 +268,7 @@ impl SectionRequest<'_> {
     pub async fn export(&self) -> Result<Response, Problem> {
         let pairs = self.filters(&FILTERS);
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
-        let asked = api::Asked { query, ..api::Asked::default() };
+        let asked = api::PageCall { query, ..api::PageCall::default() };
         self.member.send("exportAuditTrail", asked).await
     }
 
@@ -299,7 +299,7 @@ impl SectionRequest<'_> {
         (name, id): (&str, &str),
     ) -> Result<(T, String), Problem> {
         let params = vec![(name.to_owned(), id.to_owned())];
-        let asked = api::Asked { params, ..api::Asked::default() };
+        let asked = api::PageCall { params, ..api::PageCall::default() };
         let answered = self.member.call(operation, asked).await?;
         let one = serde_json::from_value(answered.body).map_err(|_| Problem::UNAVAILABLE)?;
         Ok((one, answered.tag.unwrap_or_default()))
@@ -330,7 +330,7 @@ impl SectionRequest<'_> {
     ) -> Result<Listed<T>, Problem> {
         let params = params.iter().map(|(name, id)| ((*name).to_owned(), (*id).to_owned()));
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
-        let asked = api::Asked { params: params.collect(), query, ..api::Asked::default() };
+        let asked = api::PageCall { params: params.collect(), query, ..api::PageCall::default() };
         let answered = self.member.call(operation, asked).await?;
         let list: Listed<T> =
             serde_json::from_value(answered.body).map_err(|_| Problem::UNAVAILABLE)?;

@@ -4,11 +4,11 @@
 //! It is a wish: a person who cannot reach it signs in all the same, and the tokens say what was
 //! reached.
 
-use super::{Asked, Draft};
+use super::{CheckedRequest, Draft};
 use crate::{domain::assurance::Acr, http::answer::authorization_error::AuthorizationError};
 
 #[expect(clippy::unnecessary_wraps, reason = "it is a row of the table of checks")]
-pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
+pub fn check(asked: &CheckedRequest<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     let known = |values: &mut dyn Iterator<Item = &str>| {
         let mut wishes: Vec<Acr> = Vec::new();
         for acr in values.filter_map(Acr::by_name) {

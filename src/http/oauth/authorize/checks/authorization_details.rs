@@ -1,10 +1,10 @@
 //! What is asked for in detail (RFC 9396 §5): of types that the API of the request has, and that the client
 //! may ask for, each as its type admits. That the types are known, and of one API, is seen with the target.
 
-use super::{Asked, Draft};
+use super::{CheckedRequest, Draft};
 use crate::http::answer::{authorization_error::AuthorizationError, error::Code};
 
-pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
+pub fn check(asked: &CheckedRequest<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     let refuse = |why| Err(AuthorizationError::new(Code::InvalidAuthorizationDetails, why));
     let details = match &asked.details {
         Ok(details) => details,

@@ -1,13 +1,13 @@
 //! Claims that are asked for one by one (OIDC Core §5.5). It comes after `acr_values` and the hint,
 //! which it can say as well.
 
-use super::{Asked, Draft};
+use super::{CheckedRequest, Draft};
 use crate::{
     domain::requested_claims::ClaimsParameter,
     http::answer::{authorization_error::AuthorizationError, error::Code},
 };
 
-pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
+pub fn check(asked: &CheckedRequest<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     let Some(text) = asked.form.get("claims") else { return Ok(()) };
     let parameter = ClaimsParameter::parse(text).map_err(|_| {
         AuthorizationError::invalid("the parameter claims is no JSON object of requests for claims")

@@ -1,22 +1,28 @@
 //! Whether this client may ask for codes at all, and wants nothing that is not offered.
 
-use super::{Asked, Draft};
+use super::{CheckedRequest, Draft};
 use crate::{
     domain::client::NotForCodes,
     http::answer::{authorization_error::AuthorizationError, error::Code},
 };
 
-pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
+pub fn check(asked: &CheckedRequest<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
     Ok(asked.client.may_ask_for_codes()?)
 }
 
 /// The same of a device.
-pub fn check_device(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
+pub fn check_device(
+    asked: &CheckedRequest<'_>,
+    _draft: &mut Draft,
+) -> Result<(), AuthorizationError> {
     asked.client.may_ask_by_device().map_err(without_code)
 }
 
 /// The same of a client that asks a person by a back channel.
-pub fn check_ciba(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
+pub fn check_ciba(
+    asked: &CheckedRequest<'_>,
+    _draft: &mut Draft,
+) -> Result<(), AuthorizationError> {
     asked.client.may_ask_by_back_channel().map_err(without_code)
 }
 

@@ -1,9 +1,9 @@
 //! How long ago the person may have proved who they are (OIDC Core §3.1.2.1).
 
-use super::{Asked, Draft};
+use super::{CheckedRequest, Draft};
 use crate::http::answer::authorization_error::AuthorizationError;
 
-pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
+pub fn check(asked: &CheckedRequest<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     draft.max_age = match asked.form.get("max_age") {
         None => asked.client.metadata.default_max_age,
         Some(seconds) if seconds.bytes().all(|byte| byte.is_ascii_digit()) => {

@@ -50,8 +50,8 @@ use crate::{
     },
 };
 
-/// What a check looks at.
-pub struct Asked<'a> {
+/// The request that checks look at.
+pub struct CheckedRequest<'a> {
     app: &'a App,
     form: &'a Form,
     client: &'a KnownClient,
@@ -108,7 +108,7 @@ pub enum Endpoint {
 
 use Endpoint::{Authorize, BackChannel, Device, Pushed};
 
-type Check = fn(&Asked<'_>, &mut Draft) -> Result<(), AuthorizationError>;
+type Check = fn(&CheckedRequest<'_>, &mut Draft) -> Result<(), AuthorizationError>;
 
 /// Where a code is asked for.
 const CODE: &[Endpoint] = &[Authorize, Pushed];
@@ -194,8 +194,18 @@ async fn draft(
     };
     let is_pushed = source.pushed.is_some();
     let (is_signed, flaw) = (source.is_signed, source.flaw.as_ref());
-    let asked =
-        Asked { app, form, client, is_pushed, is_signed, flaw, scopes, details, target, hinted };
+    let asked = CheckedRequest {
+        app,
+        form,
+        client,
+        is_pushed,
+        is_signed,
+        flaw,
+        scopes,
+        details,
+        target,
+        hinted,
+    };
     let mut draft = Draft::default();
     for (_, check) in CHECKS.iter().filter(|(endpoints, _)| endpoints.contains(&endpoint)) {
         check(&asked, &mut draft)?;

@@ -1,13 +1,13 @@
 //! The one organization that tokens will speak for. Whether there is one of that name, and the person
 //! belongs to it, is said only to a person who has signed in.
 
-use super::{Asked, Draft};
+use super::{CheckedRequest, Draft};
 use crate::http::answer::authorization_error::AuthorizationError;
 
 /// No slug is longer.
 const LONGEST: usize = 63;
 
-pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
+pub fn check(asked: &CheckedRequest<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     let Some(slug) = asked.form.get("organization") else { return Ok(()) };
     if slug.len() > LONGEST {
         return Err(AuthorizationError::invalid("the organization is not a slug"));

@@ -1,6 +1,6 @@
 //! PKCE with S256 on every request of every client (RFC 7636 §4.3; OAuth 2.1 §4.1.1).
 
-use super::{Asked, Draft};
+use super::{CheckedRequest, Draft};
 use crate::domain::Fingerprint;
 use crate::http::answer::authorization_error::AuthorizationError;
 
@@ -8,7 +8,7 @@ use crate::http::answer::authorization_error::AuthorizationError;
 const MISSING: &str = "PKCE is required of every client, also of one with a secret: switch it on in the \
                        client library (code_challenge is missing, code_challenge_method is S256)";
 
-pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
+pub fn check(asked: &CheckedRequest<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     let Some(challenge) = asked.form.get("code_challenge") else {
         return Err(AuthorizationError::invalid(MISSING));
     };

@@ -1,9 +1,9 @@
 //! What the person must be asked, or must not (OIDC Core §3.1.2.1).
 
-use super::{Asked, Draft};
+use super::{CheckedRequest, Draft};
 use crate::http::answer::authorization_error::AuthorizationError;
 
-pub fn check(asked: &Asked<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
+pub fn check(asked: &CheckedRequest<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
     let given = asked.form.get("prompt").unwrap_or_default();
     for word in given.split(' ').filter(|word| !word.is_empty()) {
         match word {

@@ -1,9 +1,9 @@
 //! RFC 6749 §3.1: parameters are given once.
 
-use super::{Asked, Draft};
+use super::{CheckedRequest, Draft};
 use crate::http::answer::authorization_error::AuthorizationError;
 
-pub fn check(asked: &Asked<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
+pub fn check(asked: &CheckedRequest<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
     if asked.form.has_repetition() {
         return Err(AuthorizationError::invalid("a parameter is repeated"));
     }

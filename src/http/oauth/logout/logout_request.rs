@@ -1,4 +1,4 @@
-//! What a client asks of the logout endpoint, and how much of it is proved.
+//! A logout request: what a client asks of the logout endpoint, and how much of it is proved.
 
 use crate::{
     domain::{client::LONGEST_ID, id_token::IdToken},
@@ -21,16 +21,16 @@ const fn invalid(description: &'static str) -> OAuthError {
     OAuthError::new(Code::InvalidRequest, description)
 }
 
-/// What is proved of a request; nothing of it, where there is no good hint.
+/// A logout request, as far as it is proved; nothing of it, where there is no good hint.
 #[derive(Default)]
-pub struct Wanted {
+pub struct LogoutRequest {
     /// An ID token of ours for a client that is known.
     hint: Option<IdToken<'static>>,
     /// Where that client wants the person to go, if it has registered that.
     leaving: Option<Leaving>,
 }
 
-impl Wanted {
+impl LogoutRequest {
     pub async fn read(app: &App, form: &Form) -> Result<Self, OAuthError> {
         if PARAMETERS.into_iter().any(|name| form.is_repeated(name)) {
             return Err(invalid("a parameter is repeated"));
