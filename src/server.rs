@@ -6,7 +6,7 @@ pub use plan::{Flows, Issuer, OperatorAddress, Plan, RuntimeOptions};
 
 use crate::{
     actors::{Courier, Couriers, StartError},
-    backchannel::{LogoutCourier, Means, PingCourier, PingMeans},
+    backchannel::{LogoutCourier, LogoutDependencies, PingCourier, PingMeans},
     crypto::{PairwiseSubjects, SystemDice, passkeys::Passkeys},
     domain::{backchannel_request::CIBA_PING, logout::BACKCHANNEL_LOGOUT, webhook::WEBHOOK},
     http::{
@@ -223,14 +223,14 @@ fn couriers(
     couriers
 }
 
-fn means_of_logout(system: &System, issuer: &str) -> Means {
+fn means_of_logout(system: &System, issuer: &str) -> LogoutDependencies {
     let (keys, clients, clock) = (system.keys(), system.view(), system.clock());
     let pairwise = PairwiseSubjects::new(system.vault());
-    Means { issuer: issuer.to_owned(), keys, clients, clock, pairwise }
+    LogoutDependencies { issuer: issuer.to_owned(), keys, clients, clock, pairwise }
 }
 
-async fn means_of_webhooks(system: &System) -> Result<webhooks::Means, StartError> {
-    Ok(webhooks::Means {
+async fn means_of_webhooks(system: &System) -> Result<webhooks::WebhookDependencies, StartError> {
+    Ok(webhooks::WebhookDependencies {
         webhooks: system.host().await?,
         views: system.view(),
         organizations: system.view(),

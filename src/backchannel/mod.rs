@@ -37,8 +37,8 @@ use url::Url;
 /// How long a client may take.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
-/// What tokens are made of, once the server has started.
-pub struct Means {
+/// The dependencies of the courier: what tokens are made of, once the server has started.
+pub struct LogoutDependencies {
     pub issuer: String,
     pub keys: watch::Receiver<KeySnapshot>,
     pub clients: View<Client>,
@@ -49,7 +49,7 @@ pub struct Means {
 /// Carries logout tokens.
 pub struct LogoutCourier {
     outbound: Arc<Outbound>,
-    means: OnceLock<Means>,
+    means: OnceLock<LogoutDependencies>,
 }
 
 impl LogoutCourier {
@@ -58,7 +58,7 @@ impl LogoutCourier {
     }
 
     /// Gives it what it needs; before that it delivers nothing, and the first one counts.
-    pub fn start(&self, means: Means) {
+    pub fn start(&self, means: LogoutDependencies) {
         let _ = self.means.set(means);
     }
 

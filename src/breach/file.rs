@@ -93,7 +93,7 @@ struct Hashes {
 
 /// A line, and where it begins and ends.
 #[derive(Clone, Copy)]
-struct Found {
+struct LineAt {
     start: u64,
     end: u64,
     line: Line<DIGITS>,
@@ -136,7 +136,7 @@ impl Hashes {
     }
 
     /// Returns the first line that begins there or later.
-    fn from(&self, at: u64) -> Result<Option<Found>, FileFault> {
+    fn from(&self, at: u64) -> Result<Option<LineAt>, FileFault> {
         // The end of the line before, and all of the next.
         let mut bytes = [0; 2 * LONGEST_LINE];
         let begin = at.saturating_sub(1);
@@ -160,7 +160,7 @@ impl Hashes {
             return Ok(None);
         }
         let line = Line::parse(text).ok_or(FileFault::Malformed(start))?;
-        Ok(Some(Found { start, end, line }))
+        Ok(Some(LineAt { start, end, line }))
     }
 
     /// Reads as much as there is.

@@ -5,7 +5,7 @@ mod shown;
 
 use super::{
     Failure, dev, say,
-    settings::{DEV_FOLDER, Given, open_workbench},
+    settings::{CommandSettings, DEV_FOLDER, open_workbench},
 };
 use crate::{
     config::{Config, Loaded, Origin},
@@ -128,7 +128,7 @@ pub(super) struct Inviting {
     json: bool,
 }
 
-pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
+pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), Failure> {
     match command {
         Command::List { json } => shown::list(json, given).await,
         Command::Show { email, json } => shown::show_one(&email, json, given).await,
@@ -147,7 +147,11 @@ pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
     }
 }
 
-async fn administer(asked: &Administering, grant: bool, given: Given) -> Result<(), Failure> {
+async fn administer(
+    asked: &Administering,
+    grant: bool,
+    given: CommandSettings,
+) -> Result<(), Failure> {
     let Administering { email, permission, json } = asked;
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let workbench = open_workbench(&loaded).await?;
@@ -164,7 +168,7 @@ async fn administer(asked: &Administering, grant: bool, given: Given) -> Result<
     Ok(say(&format!("{sign} account {account} {verb} {permission}"))?)
 }
 
-async fn unlock(email: &str, json: bool, given: Given) -> Result<(), Failure> {
+async fn unlock(email: &str, json: bool, given: CommandSettings) -> Result<(), Failure> {
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let workbench = open_workbench(&loaded).await?;
     let unlocked = provisioning::unlock(&workbench, email).await;
@@ -184,7 +188,7 @@ async fn unlock(email: &str, json: bool, given: Given) -> Result<(), Failure> {
 async fn suspend(
     suspending: Suspending,
     suspension: Suspension,
-    given: Given,
+    given: CommandSettings,
 ) -> Result<(), Failure> {
     let Suspension { email, reason, json } = suspension;
     let loaded = given.load(&["store.url", "keys.dir"])?;
@@ -206,7 +210,7 @@ async fn suspend(
     Ok(())
 }
 
-async fn invite(inviting: Inviting, given: Given) -> Result<(), Failure> {
+async fn invite(inviting: Inviting, given: CommandSettings) -> Result<(), Failure> {
     let Inviting { email, organization, roles, administrator, json } = inviting;
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let page = page(&loaded, loaded.config.links.invitation.as_ref(), routes::SIGN_UP)?;
@@ -236,7 +240,11 @@ async fn invite(inviting: Inviting, given: Given) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn invitations(organization: Option<&str>, json: bool, given: Given) -> Result<(), Failure> {
+async fn invitations(
+    organization: Option<&str>,
+    json: bool,
+    given: CommandSettings,
+) -> Result<(), Failure> {
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let workbench = open_workbench(&loaded).await?;
     let found = provisioning::invitations(&workbench, organization).await;
@@ -266,7 +274,7 @@ async fn invitations(organization: Option<&str>, json: bool, given: Given) -> Re
     Ok(())
 }
 
-async fn uninvite(id: &str, json: bool, given: Given) -> Result<(), Failure> {
+async fn uninvite(id: &str, json: bool, given: CommandSettings) -> Result<(), Failure> {
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let workbench = open_workbench(&loaded).await?;
     let withdrawn = provisioning::uninvite(&workbench, id).await;
@@ -281,7 +289,7 @@ async fn uninvite(id: &str, json: bool, given: Given) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn recover(email: &str, json: bool, given: Given) -> Result<(), Failure> {
+async fn recover(email: &str, json: bool, given: CommandSettings) -> Result<(), Failure> {
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let page = page(&loaded, loaded.config.links.recovery.as_ref(), routes::RESET_PASSWORD)?;
     let mails = mails(&loaded);

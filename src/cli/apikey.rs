@@ -4,7 +4,7 @@ use super::{
     Failure,
     output::{Printed, or_dash, show, visible},
     say,
-    settings::{Given, open_workbench},
+    settings::{CommandSettings, open_workbench},
 };
 use crate::{
     clock::SystemClock,
@@ -92,7 +92,7 @@ fn permission(text: &str) -> Result<Permission, String> {
     Permission::parse(text).map_err(|why| why.to_string())
 }
 
-pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
+pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), Failure> {
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let workbench = open_workbench(&loaded).await?;
     let done = match command {

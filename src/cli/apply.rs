@@ -2,7 +2,7 @@
 
 use super::{
     Failure, progress, say,
-    settings::{Given, no_store, open_workbench},
+    settings::{CommandSettings, no_store, open_workbench},
 };
 use crate::{
     config::{Complaint, Loaded, read_text, read_text_from},
@@ -28,7 +28,7 @@ pub(super) struct Apply {
     json: bool,
 }
 
-pub(super) async fn run(command: Apply, given: Given) -> Result<(), Failure> {
+pub(super) async fn run(command: Apply, given: CommandSettings) -> Result<(), Failure> {
     let Apply { file: path, dry_run, json } = command;
     let file = read(&path)?;
     let loaded = given.load(&["store.url", "keys.dir"])?;

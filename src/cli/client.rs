@@ -5,7 +5,7 @@ use super::{
     Failure,
     output::{Printed, or_dash, show, visible},
     say,
-    settings::{Given, open_workbench},
+    settings::{CommandSettings, open_workbench},
 };
 use crate::{
     actors::hydrate,
@@ -72,7 +72,7 @@ pub(super) struct Changing {
     json: bool,
 }
 
-pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
+pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), Failure> {
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let workbench = open_workbench(&loaded).await?;
     let done = match command {

@@ -2,7 +2,7 @@
 
 use super::{
     Failure, say,
-    settings::{DEV_FOLDER, Given},
+    settings::{CommandSettings, DEV_FOLDER},
 };
 use clap::Args;
 
@@ -13,7 +13,7 @@ pub(super) struct Show {
     json: bool,
 }
 
-pub(super) fn run(Show { json }: &Show, given: Given) -> Result<(), Failure> {
+pub(super) fn run(Show { json }: &Show, given: CommandSettings) -> Result<(), Failure> {
     let loaded = given.load(&[])?;
     if loaded.origin("store.url") == Some(&crate::config::Origin::Dev) && !json {
         say(&format!("# of the development server under ./{DEV_FOLDER}"))?;

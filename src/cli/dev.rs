@@ -3,8 +3,8 @@
 use super::{
     Failure, apply, say, serve,
     settings::{
-        DEV_FOLDER, Given, complete_options, dev_store, lifetimes, links, password_policy, rates,
-        read_folder, sign_up, workbench_at,
+        CommandSettings, DEV_FOLDER, complete_options, dev_store, lifetimes, links,
+        password_policy, rates, read_folder, sign_up, workbench_at,
     },
 };
 use crate::{
@@ -55,7 +55,7 @@ fn address(text: &str) -> Result<SocketAddr, &'static str> {
     address.map_err(|_| "it is an address like 127.0.0.1:8081")
 }
 
-pub(super) async fn run(Dev { listen }: Dev, given: Given) -> Result<(), Failure> {
+pub(super) async fn run(Dev { listen }: Dev, given: CommandSettings) -> Result<(), Failure> {
     let folder = Path::new(DEV_FOLDER);
     let loaded = configuration(given, listen, folder)?;
     let mut signals = serve::Signals::listen()?;
@@ -161,7 +161,7 @@ fn unusable(path: &Path, error: &io::Error) -> Failure {
 /// Settings may come from anywhere, but not which installation this is: a development server must
 /// not put its demo into a database of others.
 fn configuration(
-    mut given: Given,
+    mut given: CommandSettings,
     listen: Option<SocketAddr>,
     folder: &Path,
 ) -> Result<Loaded, Failure> {

@@ -7,7 +7,7 @@ mod checks;
 mod messages;
 mod outside;
 
-use super::{Failure, progress, say, settings::Given};
+use super::{Failure, progress, say, settings::CommandSettings};
 use checks::{Finding, Verdict};
 use clap::Args;
 use serde_json::json;
@@ -32,7 +32,10 @@ pub(super) struct Tests {
     sms_to: Option<String>,
 }
 
-pub(super) async fn run(Doctor { json, tests }: Doctor, given: Given) -> Result<(), Failure> {
+pub(super) async fn run(
+    Doctor { json, tests }: Doctor,
+    given: CommandSettings,
+) -> Result<(), Failure> {
     let (survey, dev_keys) = given.survey_for_doctor()?;
     let waiting = progress::spinner("looking");
     let findings = checks::all(&survey, dev_keys, &tests).await;

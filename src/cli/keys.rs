@@ -5,7 +5,7 @@ mod revoke;
 
 use super::{
     Failure, progress, say,
-    settings::{Given, KeysFolder, StoreUrl, read_folder},
+    settings::{CommandSettings, KeysFolder, StoreUrl, read_folder},
 };
 use crate::{
     clock::SystemClock,
@@ -63,7 +63,7 @@ fn algorithm(name: &str) -> Result<SigningAlgorithm, &'static str> {
     SigningAlgorithm::by_name(name).ok_or("it is one of RS256, PS256, ES256, EdDSA")
 }
 
-pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
+pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), Failure> {
     match command {
         Command::Generate { folder } => {
             generate(&dir(&given.with_keys(folder).load(&["keys.dir"])?), Origin::Generate)

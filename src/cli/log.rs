@@ -4,7 +4,7 @@ mod list;
 
 use super::{
     Failure, progress, say,
-    settings::{Given, KeysFolder, StoreUrl, no_store, read_folder},
+    settings::{CommandSettings, KeysFolder, StoreUrl, no_store, read_folder},
 };
 use crate::{
     actors::LOG_HEADS,
@@ -48,7 +48,7 @@ struct LoggedHead {
     mac: String,
 }
 
-pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
+pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), Failure> {
     let (store, keys, heads) = match command {
         Command::List(command) => return list::run(command, given).await,
         Command::Verify { store, keys, heads } => (store, keys, heads),

@@ -2,7 +2,7 @@
 
 use super::{
     Failure, progress, say,
-    settings::{Given, StoreUrl, no_store},
+    settings::{CommandSettings, StoreUrl, no_store},
 };
 use crate::{clock::SystemClock, domain::Clock as _, store};
 use clap::Args;
@@ -13,7 +13,7 @@ pub(super) struct Migrate {
     store: StoreUrl,
 }
 
-pub(super) async fn run(Migrate { store }: Migrate, given: Given) -> Result<(), Failure> {
+pub(super) async fn run(Migrate { store }: Migrate, given: CommandSettings) -> Result<(), Failure> {
     let loaded = given.with_store(store).load(&["store.url"])?;
     let url = loaded.config.store.url.as_ref().map_or("", |url| url.expose());
     let waiting = progress::spinner("migrating");

@@ -24,7 +24,7 @@ mod unsupported_settings;
 
 use crate::telemetry::{self, Verbosity};
 use clap::{Parser, Subcommand};
-use settings::Given;
+use settings::CommandSettings;
 use std::{
     error::Error,
     fmt::Write as _,
@@ -120,7 +120,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return report(&Failure::from(error)),
     };
-    let given = Given::new(arguments.config);
+    let given = CommandSettings::new(arguments.config);
     let done = runtime.block_on(async {
         match arguments.command {
             Command::Dev(command) => dev::run(command, given).await,

@@ -4,7 +4,7 @@ use super::{
     Failure,
     output::{Printed, show, visible},
     say,
-    settings::{Given, open_workbench},
+    settings::{CommandSettings, open_workbench},
 };
 use crate::{
     domain::organization::{Known, ORGANIZATIONS, Organization, Role},
@@ -59,7 +59,7 @@ pub(super) enum Command {
     },
 }
 
-pub(super) async fn run(command: Command, given: Given) -> Result<(), Failure> {
+pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), Failure> {
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let workbench = open_workbench(&loaded).await?;
     let done = match command {

@@ -4,7 +4,9 @@ use super::{
     Failure,
     certificate::{self, Concern},
     chain,
-    settings::{Given, cannot_start, complete_options, lifetimes, links, no_store, rates, sign_up},
+    settings::{
+        CommandSettings, cannot_start, complete_options, lifetimes, links, no_store, rates, sign_up,
+    },
     unsupported_settings,
 };
 use crate::{
@@ -22,7 +24,7 @@ use crate::{
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-pub(super) async fn run(given: Given) -> Result<(), Failure> {
+pub(super) async fn run(given: CommandSettings) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
     let starting = Box::pin(async { Box::pin(start(plan(given.survey()).await?)).await });
     let Some(running) = signals.unless_ended(starting).await? else { return Ok(()) };

@@ -37,7 +37,7 @@ use std::{
 pub(super) const DEV_FOLDER: &str = ".porteiro";
 
 /// The configuration that a command was given.
-pub(super) struct Given {
+pub(super) struct CommandSettings {
     file: Option<PathBuf>,
     environment: Vec<(OsString, OsString)>,
     flags: Vec<Flag>,
@@ -59,7 +59,7 @@ pub(super) struct StoreUrl {
     store: Option<OsString>,
 }
 
-impl Given {
+impl CommandSettings {
     pub(super) fn new(file: Option<PathBuf>) -> Self {
         let environment = std::env::vars_os().collect();
         Self { file, environment, flags: Vec::new(), offered: Vec::new() }

@@ -2,7 +2,7 @@
 
 use super::{
     Origin,
-    layers::{Given, Raw},
+    layers::{LocatedValue, Raw},
 };
 use ipnet::IpNet;
 use std::{
@@ -22,7 +22,7 @@ const LONGEST: u64 = 10 * 366 * 86_400;
 /// A hundred years.
 const MOST_DAYS: u64 = 36_500;
 
-pub(super) fn text(given: &Given) -> Parsed<String> {
+pub(super) fn text(given: &LocatedValue) -> Parsed<String> {
     match &given.raw {
         Raw::Text(text) if text.chars().any(char::is_control) => {
             Err("must not hold control characters".to_owned())
@@ -35,7 +35,7 @@ pub(super) fn text(given: &Given) -> Parsed<String> {
     }
 }
 
-pub(super) fn path(given: &Given) -> Parsed<PathBuf> {
+pub(super) fn path(given: &LocatedValue) -> Parsed<PathBuf> {
     let path = PathBuf::from(text(given)?);
     let folder = match &given.origin {
         Origin::File { path, .. } => path.parent(),
@@ -45,7 +45,7 @@ pub(super) fn path(given: &Given) -> Parsed<PathBuf> {
 }
 
 /// Reads the URL of the database; a relative path in a file is relative to that file.
-pub(super) fn store_url(given: &Given) -> Parsed<String> {
+pub(super) fn store_url(given: &LocatedValue) -> Parsed<String> {
     let text = text(given)?;
     match text.split_once(':') {
         Some(("sqlite", path)) if !path.trim_matches('/').is_empty() => {
@@ -75,7 +75,7 @@ fn beside(origin: &Origin, path: &str) -> Option<String> {
     Some(format!("sqlite://{}", PathBuf::from(folder).join(relative).display()))
 }
 
-pub(super) fn flag(given: &Given) -> Parsed<bool> {
+pub(super) fn flag(given: &LocatedValue) -> Parsed<bool> {
     match &given.raw {
         Raw::Flag(flag) => Ok(*flag),
         Raw::Text(text) if text == "true" => Ok(true),
@@ -84,7 +84,7 @@ pub(super) fn flag(given: &Given) -> Parsed<bool> {
     }
 }
 
-pub(super) fn number(given: &Given) -> Parsed<u64> {
+pub(super) fn number(given: &LocatedValue) -> Parsed<u64> {
     let number = match &given.raw {
         Raw::Number(number) => Some(*number),
         // `parse` would also take a sign.
@@ -95,12 +95,12 @@ pub(super) fn number(given: &Given) -> Parsed<u64> {
 }
 
 /// Reads a number into the type that holds it.
-pub(super) fn count<T: TryFrom<u64>>(given: &Given) -> Parsed<T> {
+pub(super) fn count<T: TryFrom<u64>>(given: &LocatedValue) -> Parsed<T> {
     T::try_from(number(given)?).map_err(|_| "is too large".to_owned())
 }
 
 /// Reads a span of days; 0 is for ever.
-pub(super) fn days(given: &Given) -> Parsed<Option<Duration>> {
+pub(super) fn days(given: &LocatedValue) -> Parsed<Option<Duration>> {
     match number(given) {
         Ok(0) => Ok(None),
         Ok(days) if days <= MOST_DAYS => Ok(Some(Duration::from_secs(days * 86_400))),
@@ -109,7 +109,7 @@ pub(super) fn days(given: &Given) -> Parsed<Option<Duration>> {
     }
 }
 
-pub(super) fn seconds(given: &Given) -> Parsed<Duration> {
+pub(super) fn seconds(given: &LocatedValue) -> Parsed<Duration> {
     match number(given) {
         Ok(seconds) if seconds <= LONGEST => Ok(Duration::from_secs(seconds)),
         Ok(_) => Err("is more than ten years".to_owned()),
@@ -117,12 +117,12 @@ pub(super) fn seconds(given: &Given) -> Parsed<Duration> {
     }
 }
 
-pub(super) fn address(given: &Given) -> Parsed<SocketAddr> {
+pub(super) fn address(given: &LocatedValue) -> Parsed<SocketAddr> {
     text(given)?.parse().map_err(|_| "is not an address like 127.0.0.1:8443".to_owned())
 }
 
 /// The members of a list, which a variable separates by commas.
-fn members(given: &Given) -> Option<Vec<&str>> {
+fn members(given: &LocatedValue) -> Option<Vec<&str>> {
     match &given.raw {
         Raw::List(list) => Some(list.iter().map(String::as_str).collect()),
         Raw::Text(text) if text.trim().is_empty() => Some(Vec::new()),
@@ -132,14 +132,14 @@ fn members(given: &Given) -> Option<Vec<&str>> {
 }
 
 /// Models of authenticators, as their makers and the FIDO Alliance write them.
-pub(super) fn aaguids(given: &Given) -> Parsed<Vec<Uuid>> {
+pub(super) fn aaguids(given: &LocatedValue) -> Parsed<Vec<Uuid>> {
     let wrong = || "is not a list of AAGUIDs like cb69481e-8ff7-4039-93ec-0a2729a154a8".to_owned();
     let members = members(given).ok_or_else(wrong)?;
     members.into_iter().map(|text| Uuid::try_parse(text).map_err(|_| wrong())).collect()
 }
 
 /// Addresses with a port, as of name servers; 53 where there is none.
-pub(super) fn name_servers(given: &Given) -> Parsed<Vec<SocketAddr>> {
+pub(super) fn name_servers(given: &LocatedValue) -> Parsed<Vec<SocketAddr>> {
     let wrong = || "is not a list of name servers like 127.0.0.1:53".to_owned();
     let server = |text: &str| {
         let alone = || text.parse::<IpAddr>().map(|address| SocketAddr::from((address, 53)));
@@ -149,7 +149,7 @@ pub(super) fn name_servers(given: &Given) -> Parsed<Vec<SocketAddr>> {
     members.into_iter().map(|text| server(text).map_err(|_| wrong())).collect()
 }
 
-pub(super) fn networks(given: &Given) -> Parsed<Vec<IpNet>> {
+pub(super) fn networks(given: &LocatedValue) -> Parsed<Vec<IpNet>> {
     let members = members(given).ok_or_else(|| "is not a list of networks".to_owned())?;
     let network = |text: &str| {
         let whole = text.parse::<IpNet>().map(|network| network.trunc());
@@ -164,7 +164,7 @@ pub(super) fn networks(given: &Given) -> Parsed<Vec<IpNet>> {
 }
 
 /// A URL that people or programs are sent to, and that holds no credentials.
-pub(super) fn url(given: &Given) -> Parsed<Url> {
+pub(super) fn url(given: &LocatedValue) -> Parsed<Url> {
     let url = web_url(&text(given)?)?;
     if has_userinfo(&url) {
         return Err("must not hold credentials".to_owned());

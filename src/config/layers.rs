@@ -42,8 +42,8 @@ pub(super) enum Raw {
     List(Vec<String>),
 }
 
-/// A value and where it was given.
-pub(super) struct Given {
+/// A value, and the place where it was given.
+pub(super) struct LocatedValue {
     pub(super) raw: Raw,
     pub(super) origin: Origin,
 }
@@ -51,7 +51,7 @@ pub(super) struct Given {
 /// The values in effect.
 #[derive(Default)]
 pub(super) struct Layers {
-    given: BTreeMap<&'static str, Given>,
+    given: BTreeMap<&'static str, LocatedValue>,
     pub(super) refusals: Vec<Refusal>,
     /// Settings whose value has the wrong type or is not text.
     pub(super) broken: Vec<&'static str>,
@@ -82,7 +82,7 @@ impl Layers {
         layers
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Given> {
+    pub(super) fn get(&self, name: &str) -> Option<&LocatedValue> {
         self.given.get(name)
     }
 
@@ -93,13 +93,13 @@ impl Layers {
         let (Some(value), Some(most)) = (seconds(name), seconds(bound)) else { return };
         let is_default = self.given.get(name).is_some_and(|it| it.origin == Origin::Default);
         if is_default && value > most {
-            let given = Given { raw: Raw::Number(most.as_secs()), origin: Origin::Default };
+            let given = LocatedValue { raw: Raw::Number(most.as_secs()), origin: Origin::Default };
             self.given.insert(name, given);
         }
     }
 
     fn put(&mut self, setting: &'static Setting, raw: Raw, origin: Origin) {
-        self.given.insert(setting.name, Given { raw, origin });
+        self.given.insert(setting.name, LocatedValue { raw, origin });
     }
 
     fn put_named(&mut self, name: &str, value: &OsStr, origin: Origin) {

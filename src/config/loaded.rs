@@ -2,7 +2,7 @@
 
 use super::{
     Config, Origin, Refusal, SETTINGS, Setting, Sources,
-    layers::{Given, Layers, Raw},
+    layers::{Layers, LocatedValue, Raw},
     mask,
 };
 use serde::Serialize;
@@ -148,11 +148,11 @@ fn read(sources: Sources) -> (Loaded, Layers) {
 
 fn put_default(setting: &Setting, config: &mut Config) {
     let Some(default) = setting.default else { return };
-    let given = Given { raw: Raw::Text(default.to_owned()), origin: Origin::Default };
+    let given = LocatedValue { raw: Raw::Text(default.to_owned()), origin: Origin::Default };
     setting.put(config, &given).expect("a test reads the default of every setting that has one");
 }
 
-fn refusal(setting: &Setting, given: Option<&Given>, reason: &str) -> Refusal {
+fn refusal(setting: &Setting, given: Option<&LocatedValue>, reason: &str) -> Refusal {
     let quoted = given.and_then(|given| quoted(setting, &given.raw));
     let text = quoted.map_or(reason.to_owned(), |value| format!("{value:?} {reason}"));
     let origin = given.map(|given| given.origin.clone());

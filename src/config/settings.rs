@@ -5,7 +5,7 @@
 use super::{
     Attestation, BreachCheck, Config, MailTransport, Mailbox, SecretUrl, SmsTransport,
     form::{self, Parsed},
-    layers::Given,
+    layers::LocatedValue,
     mask,
 };
 use crate::domain::{QuietHours, Secret};
@@ -100,7 +100,7 @@ impl Setting {
     }
 
     /// Reads a value, puts it into the configuration, and returns as much of it as may be shown.
-    pub(super) fn put(&self, config: &mut Config, given: &Given) -> Parsed<Value> {
+    pub(super) fn put(&self, config: &mut Config, given: &LocatedValue) -> Parsed<Value> {
         let shown = |text: &str| Value::from(mask::text(self, text));
         Ok(match self.form {
             Flag(field) => land(field(config), form::flag(given)?).to_owned().into(),

@@ -11,7 +11,7 @@
 mod answer;
 mod attestation;
 
-pub use answer::Presented;
+pub use answer::PresentedPasskey;
 pub use attestation::{AttestationFault, AttestationPolicy};
 
 use super::{Dice, draw};
@@ -153,7 +153,7 @@ impl Passkeys {
     pub fn finish_sign_in<'a>(
         &self,
         state: &Value,
-        presented: &Presented,
+        presented: &PresentedPasskey,
         passkeys: impl IntoIterator<Item = &'a Passkey>,
     ) -> Result<PasskeyUse, PasskeyError> {
         let mut held = passkeys.into_iter().filter(|passkey| passkey.id == presented.credential);

@@ -36,8 +36,8 @@ struct Part<C> {
     signed: TwoGenerationCache<Print, ()>,
 }
 
-/// What is known of a text.
-enum Known<C> {
+/// What the cache has of a text.
+enum CacheEntry<C> {
     Verified(Arc<C>),
     /// It was signed here.
     Signed,
@@ -56,9 +56,9 @@ impl<C: DeserializeOwned> VerifiedTokens<C> {
         let print: Print = Sha256::digest(token).into();
         let known = self.part(&print).find(verifiers, &print);
         let read = match known {
-            Known::Verified(read) => return Some(read),
-            Known::Signed => verifiers.read_signed(self.typ, token),
-            Known::Nothing => verifiers.read(self.typ, token),
+            CacheEntry::Verified(read) => return Some(read),
+            CacheEntry::Signed => verifiers.read_signed(self.typ, token),
+            CacheEntry::Nothing => verifiers.read(self.typ, token),
         };
         let read: Arc<C> = Arc::new(read.ok()?);
         self.part(&print).keep(verifiers, print, read.clone());
@@ -86,13 +86,13 @@ impl<C> Part<C> {
         }
     }
 
-    fn find(&mut self, verifiers: &Arc<Verifiers>, print: &Print) -> Known<C> {
+    fn find(&mut self, verifiers: &Arc<Verifiers>, print: &Print) -> CacheEntry<C> {
         self.follow(verifiers);
         self.tokens.turn_at(GENERATION);
         if let Some(read) = self.tokens.find(print) {
-            return Known::Verified(read.clone());
+            return CacheEntry::Verified(read.clone());
         }
-        if self.signed.remove(print).is_some() { Known::Signed } else { Known::Nothing }
+        if self.signed.remove(print).is_some() { CacheEntry::Signed } else { CacheEntry::Nothing }
     }
 
     fn note_signed(&mut self, verifiers: &Arc<Verifiers>, print: Print) {
@@ -190,10 +190,10 @@ mod tests {
         let [_, _, signer, _] = signers();
         let (before, after) = (verifiers(&signer), Arc::new(Verifiers::default()));
         let mut part = Part::new(before.clone());
-        assert!(matches!(part.find(&after, &[1; 32]), Known::Nothing));
+        assert!(matches!(part.find(&after, &[1; 32]), CacheEntry::Nothing));
         part.keep(&before, [1; 32], Arc::new(json!({})));
         let found = part.find(&after, &[1; 32]);
-        assert!(matches!(found, Known::Nothing), "the keys changed while it was verified");
+        assert!(matches!(found, CacheEntry::Nothing), "the keys changed while it was verified");
     }
 
     #[test]
@@ -207,10 +207,13 @@ mod tests {
         };
         for number in 0..10 * GENERATION {
             part.keep(&verifiers, print(number), Arc::new(json!({})));
-            assert!(matches!(part.find(&verifiers, &print(0)), Known::Verified(_)), "{number}");
+            assert!(
+                matches!(part.find(&verifiers, &print(0)), CacheEntry::Verified(_)),
+                "{number}"
+            );
             assert!(part.tokens.len() <= 2 * GENERATION);
         }
-        assert!(matches!(part.find(&verifiers, &print(1)), Known::Nothing));
+        assert!(matches!(part.find(&verifiers, &print(1)), CacheEntry::Nothing));
         for number in 0..3 * SIGNED_GENERATION {
             part.note_signed(&verifiers, print(number));
             assert!(part.signed.len() <= 2 * SIGNED_GENERATION);

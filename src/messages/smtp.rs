@@ -61,14 +61,15 @@ pub(super) struct SmtpSender {
     hello: ClientId,
     for_codes: Semaphore,
     for_others: Semaphore,
-    idle: Mutex<Vec<Kept>>,
+    idle: Mutex<Vec<IdleConnection>>,
     /// Whether the last new connection came to nothing.
     is_away: AtomicBool,
     /// For the one mail that tries whether the server is back.
     probe: Semaphore,
 }
 
-struct Kept {
+/// A connection that waits for the next mail.
+struct IdleConnection {
     connection: AsyncSmtpConnection,
     since: Stopwatch,
     mails: u32,
@@ -156,12 +157,12 @@ impl SmtpSender {
             }
         }
         let connection = self.connect_unless_away().await?;
-        let mut kept = Kept { connection, since: Stopwatch::start(), mails: 0 };
+        let mut kept = IdleConnection { connection, since: Stopwatch::start(), mails: 0 };
         let outcome = transact(&mut kept.connection, mail).await;
         self.finish(kept, outcome).await
     }
 
-    fn take(&self) -> Option<Kept> {
+    fn take(&self) -> Option<IdleConnection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.retain(|kept| kept.since.elapsed() < IDLE);
         idle.pop()
@@ -170,7 +171,7 @@ impl SmtpSender {
     /// Keeps the connection where the server has answered and may be asked again.
     async fn finish(
         &self,
-        mut kept: Kept,
+        mut kept: IdleConnection,
         outcome: Result<(), (Stage, Error)>,
     ) -> Result<(), Undelivered> {
         kept.mails += 1;

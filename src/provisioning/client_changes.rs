@@ -79,7 +79,7 @@ pub async fn rotate_client_secret(
     Ok(RotatedSecret { secret, former_until: (!overlap.is_zero()).then(|| now + overlap) })
 }
 
-/// Has a client decide, and tries again while it changes.
+/// Has a client decide, and retries while it changes.
 async fn decide(
     workbench: &Workbench,
     client_id: &str,

@@ -15,7 +15,7 @@ pub(super) fn refuses(bytes: &[u8]) -> bool {
 }
 
 /// Returns the answer with the headers it lacks, or nothing if it has no head.
-pub(super) fn dressed(answer: &[u8], request_id: &str) -> Option<Vec<u8>> {
+pub(super) fn with_headers(answer: &[u8], request_id: &str) -> Option<Vec<u8>> {
     let head = answer.windows(BLANK_LINE.len()).position(|window| window == BLANK_LINE)?;
     let (head, rest) = answer.split_at(head);
     Some([head, b"\r\n", HEADERS, request_id.as_bytes(), rest].concat())
@@ -28,7 +28,7 @@ mod tests {
     #[test]
     fn the_headers_come_after_those_that_are_there() {
         let bare = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
-        let text = String::from_utf8(dressed(bare, "abc").unwrap()).unwrap();
+        let text = String::from_utf8(with_headers(bare, "abc").unwrap()).unwrap();
         assert!(text.starts_with("HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nx-content-"));
         assert!(text.ends_with("\r\nx-request-id: abc\r\n\r\n"));
         assert_eq!(text.matches(": ").count(), 7);
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn a_head_that_never_ends_is_left_alone() {
-        assert_eq!(dressed(b"HTTP/1.1 400 Bad Request\r\n", "abc"), None);
+        assert_eq!(with_headers(b"HTTP/1.1 400 Bad Request\r\n", "abc"), None);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub enum TlsFault {
 pub struct TlsIdentity {
     cert: PathBuf,
     key: PathBuf,
-    shown: Arc<Shown>,
+    shown: Arc<CurrentCertificate>,
     config: Arc<ServerConfig>,
 }
 
@@ -48,7 +48,7 @@ impl TlsIdentity {
     pub fn load(cert: &Path, key: &Path) -> Result<Self, TlsFault> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let identity = read(cert, key, &provider)?;
-        let shown = Arc::new(Shown(RwLock::new(Arc::new(identity))));
+        let shown = Arc::new(CurrentCertificate(RwLock::new(Arc::new(identity))));
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .expect("the provider speaks both versions of tls")
@@ -72,11 +72,11 @@ impl TlsIdentity {
     }
 }
 
-/// What the next handshake shows, whatever name it asks for.
+/// The certificate that the next handshake shows, whatever name it asks for.
 #[derive(Debug)]
-struct Shown(RwLock<Arc<CertifiedKey>>);
+struct CurrentCertificate(RwLock<Arc<CertifiedKey>>);
 
-impl ResolvesServerCert for Shown {
+impl ResolvesServerCert for CurrentCertificate {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.0.read().unwrap_or_else(PoisonError::into_inner).clone())
     }

@@ -106,7 +106,7 @@ impl Wire {
             return None;
         }
         let whole = slices.iter().flat_map(|slice| slice.iter().copied()).collect::<Vec<_>>();
-        self.refusal = bare::dressed(&whole, &draw_text(&*self.dice, REQUEST_ID))?;
+        self.refusal = bare::with_headers(&whole, &draw_text(&*self.dice, REQUEST_ID))?;
         Some(whole.len())
     }
 

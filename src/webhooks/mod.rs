@@ -39,8 +39,8 @@ const LONGEST_REST: Duration = Duration::from_hours(4);
 /// When a message is looked at again whose organization is suspended.
 const SUSPENDED: Duration = Duration::from_mins(10);
 
-/// What deliveries are made with, once the server has started.
-pub struct Means {
+/// The dependencies of the courier: what deliveries are made with, once the server has started.
+pub struct WebhookDependencies {
     pub webhooks: Entities<Webhook>,
     pub views: View<Webhook>,
     pub organizations: View<Organization>,
@@ -51,7 +51,7 @@ pub struct Means {
 /// Carries messages to endpoints.
 pub struct WebhookCourier {
     outbound: Arc<Outbound>,
-    means: OnceLock<Means>,
+    means: OnceLock<WebhookDependencies>,
 }
 
 /// Why an endpoint did not take a message.
@@ -68,7 +68,7 @@ impl WebhookCourier {
     }
 
     /// Gives it what it needs; before that it delivers nothing, and the first one counts.
-    pub fn start(&self, means: Means) {
+    pub fn start(&self, means: WebhookDependencies) {
         let _ = self.means.set(means);
     }
 
@@ -142,7 +142,7 @@ impl WebhookCourier {
 
 /// Makes the request of one try.
 fn signed(
-    means: &Means,
+    means: &WebhookDependencies,
     endpoint: &Endpoint,
     secrets: &Secrets,
     delivery: &Delivery,
@@ -168,7 +168,11 @@ fn signed(
 }
 
 /// Notes how an endpoint fares; returns since when it fails.
-async fn note(means: &Means, endpoint: &Endpoint, command: Command) -> Option<Timestamp> {
+async fn note(
+    means: &WebhookDependencies,
+    endpoint: &Endpoint,
+    command: Command,
+) -> Option<Timestamp> {
     let Ok(replied) = means.webhooks.ask(&Context::node(), &endpoint.id, command).await else {
         tracing::warn!(webhook = endpoint.id, "how an endpoint fares could not be noted");
         return endpoint.failing_since;

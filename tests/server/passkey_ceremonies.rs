@@ -2,7 +2,7 @@
 
 use crate::passkey_device::{Device, Lies, altered};
 use porteiro::{
-    crypto::passkeys::{Ceremony, PasskeyError, Passkeys, Presented, Registrant},
+    crypto::passkeys::{Ceremony, PasskeyError, Passkeys, PresentedPasskey, Registrant},
     domain::account::{Passkey, PasskeyUse},
 };
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ fn finish(
     answer: &Value,
     held: &[Passkey],
 ) -> Result<PasskeyUse, PasskeyError> {
-    passkeys.finish_sign_in(state, &Presented::read(answer)?, held)
+    passkeys.finish_sign_in(state, &PresentedPasskey::read(answer)?, held)
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn a_passkey_that_was_made_signs_its_account_in() {
     assert!(made.backup_eligible && made.backed_up, "the device said so");
     let Ceremony { options, state } = passkeys.begin_sign_in().unwrap();
     let answer = device.get(&options).await;
-    let presented = Presented::read(&answer).unwrap();
+    let presented = PresentedPasskey::read(&answer).unwrap();
     assert_eq!((presented.account.as_str(), &presented.credential), (ANA.account, &made.id));
     let used = passkeys.finish_sign_in(&state, &presented, [&made]).unwrap();
     let same =
@@ -176,7 +176,7 @@ async fn a_passkey_opens_no_other_account() {
     let as_ana = altered(&honest, "/response/userHandle", |id| {
         id[..4].copy_from_slice(&[0x7f, 0x2c, 0x1a, 0xb4]);
     });
-    assert_eq!(Presented::read(&as_ana).unwrap().account, ANA.account, "it says so");
+    assert_eq!(PresentedPasskey::read(&as_ana).unwrap().account, ANA.account, "it says so");
     let refused = finish(&passkeys, &state, &as_ana, std::slice::from_ref(&ana));
     assert!(matches!(refused, Err(PasskeyError::Unknown)));
     let mut with_her_id = as_ana;

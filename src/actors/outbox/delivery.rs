@@ -1,4 +1,4 @@
-//! One delivery: a leased message goes to its courier, and what became of it is written down.
+//! One delivery: a leased message goes to its courier, and what became of it, a retry or its end, is written down.
 
 use super::{Couriers, OutboxMessage, Undelivered, rests::Rests};
 use crate::{

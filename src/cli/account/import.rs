@@ -5,7 +5,7 @@ use crate::{
         Failure,
         apply::{mend, read_whole, refuse_to_migrate},
         progress, say,
-        settings::{Given, open_workbench},
+        settings::{CommandSettings, open_workbench},
     },
     config::Complaint,
     provisioning::{
@@ -52,7 +52,10 @@ impl From<Written> for Format {
     }
 }
 
-pub(in crate::cli) async fn run(importing: Importing, given: Given) -> Result<(), Failure> {
+pub(in crate::cli) async fn run(
+    importing: Importing,
+    given: CommandSettings,
+) -> Result<(), Failure> {
     let Importing { file: path, format, dry_run, json } = importing;
     let text = read_whole(&path, LARGEST_IMPORT)?;
     let import = Import::parse(&text, format.into());

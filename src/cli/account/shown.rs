@@ -3,7 +3,7 @@
 use crate::cli::{
     Failure,
     output::{Printed, show},
-    settings::{Given, open_workbench},
+    settings::{CommandSettings, open_workbench},
 };
 use crate::{
     actors::hydrate,
@@ -17,7 +17,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-pub(super) async fn list(json: bool, given: Given) -> Result<(), Failure> {
+pub(super) async fn list(json: bool, given: CommandSettings) -> Result<(), Failure> {
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let workbench = open_workbench(&loaded).await?;
     let listed = list_all(&workbench, json).await;
@@ -45,7 +45,11 @@ async fn list_all(workbench: &Workbench, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) async fn show_one(email: &str, json: bool, given: Given) -> Result<(), Failure> {
+pub(super) async fn show_one(
+    email: &str,
+    json: bool,
+    given: CommandSettings,
+) -> Result<(), Failure> {
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let workbench = open_workbench(&loaded).await?;
     let described = describe(&workbench, email).await;

@@ -4,7 +4,7 @@ use crate::cli::{
     Failure,
     output::{or_dash, visible},
     say,
-    settings::{Given, open_workbench},
+    settings::{CommandSettings, open_workbench},
 };
 use crate::{
     domain::Timestamp,
@@ -36,7 +36,7 @@ fn time(text: &str) -> Result<Timestamp, &'static str> {
     Timestamp::from_rfc3339(text).ok_or("it is written as in 2026-01-31T12:00:00Z")
 }
 
-pub(in crate::cli) async fn run(command: List, given: Given) -> Result<(), Failure> {
+pub(in crate::cli) async fn run(command: List, given: CommandSettings) -> Result<(), Failure> {
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let workbench = open_workbench(&loaded).await?;
     let listed = list(&workbench, &command).await;

@@ -1,6 +1,6 @@
 //! Which layer has the last word, and that it is remembered.
 
-use super::Given;
+use super::TestSources;
 use crate::config::{Config, Line, Loaded, Origin, Sources};
 use std::{path::Path, time::Duration};
 
@@ -11,19 +11,19 @@ fn line(loaded: &Loaded, name: &str) -> Line {
 #[test]
 fn each_layer_overrides_the_one_below_it() {
     let file = "# ours\nlisten = \"127.0.0.3:3\"\n";
-    let port = |given: Given| {
+    let port = |given: TestSources| {
         let loaded = given.load().unwrap();
         (loaded.config.listen.port(), loaded.origin("listen").unwrap().to_string())
     };
-    assert_eq!(port(Given::nothing()), (8443, "default".to_owned()));
-    let dev = |given: Given| given.dev("listen", "127.0.0.2:2");
-    assert_eq!(port(dev(Given::nothing())), (2, "porteiro dev".to_owned()));
-    let (number, origin) = port(dev(Given::file(file)));
+    assert_eq!(port(TestSources::nothing()), (8443, "default".to_owned()));
+    let dev = |given: TestSources| given.dev("listen", "127.0.0.2:2");
+    assert_eq!(port(dev(TestSources::nothing())), (2, "porteiro dev".to_owned()));
+    let (number, origin) = port(dev(TestSources::file(file)));
     assert_eq!(number, 3);
     assert!(origin.ends_with("/porteiro.toml:2"), "{origin}");
-    let variable = |given: Given| given.variable("PORTEIRO_LISTEN", "127.0.0.4:4");
-    assert_eq!(port(variable(dev(Given::file(file)))), (4, "PORTEIRO_LISTEN".to_owned()));
-    let all = variable(dev(Given::file(file))).flag("listen", "--listen", "[::1]:5");
+    let variable = |given: TestSources| given.variable("PORTEIRO_LISTEN", "127.0.0.4:4");
+    assert_eq!(port(variable(dev(TestSources::file(file)))), (4, "PORTEIRO_LISTEN".to_owned()));
+    let all = variable(dev(TestSources::file(file))).flag("listen", "--listen", "[::1]:5");
     assert_eq!(port(all), (5, "--listen".to_owned()));
 }
 
@@ -40,7 +40,7 @@ fn without_any_source_every_default_holds_and_nothing_else_is_set() {
 
 #[test]
 fn a_path_in_a_file_is_relative_to_the_file_and_others_to_the_working_folder() {
-    let given = Given::file("[tls]\ncert = \"chain.pem\"\nkey = \"/keys/key.pem\"\n")
+    let given = TestSources::file("[tls]\ncert = \"chain.pem\"\nkey = \"/keys/key.pem\"\n")
         .variable("PORTEIRO_KEYS__DIR", "keys")
         .flag("geo.database", "--geo", "city.mmdb");
     let folder = given.folder.path().to_owned();
@@ -57,7 +57,7 @@ fn a_path_in_a_file_is_relative_to_the_file_and_others_to_the_working_folder() {
 #[test]
 fn lists_in_variables_are_separated_by_commas() {
     let networks = |value: &str| {
-        let given = Given::file("trusted_proxies = [\"192.0.2.0/24\"]\n");
+        let given = TestSources::file("trusted_proxies = [\"192.0.2.0/24\"]\n");
         let loaded = given.variable("PORTEIRO_TRUSTED_PROXIES", value).load().unwrap();
         loaded.config.trusted_proxies.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
@@ -70,7 +70,7 @@ fn lists_in_variables_are_separated_by_commas() {
 
 #[test]
 fn a_default_follows_the_ceiling_that_was_lowered_below_it() {
-    let loaded = Given::file("[lifetimes]\nsession_ceiling = 3600\n").load().unwrap();
+    let loaded = TestSources::file("[lifetimes]\nsession_ceiling = 3600\n").load().unwrap();
     assert_eq!(loaded.config.lifetimes.session_idle, Duration::from_hours(1));
     assert_eq!(
         line(&loaded, "lifetimes.session_idle").to_string(),
@@ -79,12 +79,12 @@ fn a_default_follows_the_ceiling_that_was_lowered_below_it() {
     let explicit = "[lifetimes]\nsession_ceiling = 3600\nsession_idle = 3601\n";
     let refused =
         "lifetimes.session_idle (porteiro.toml:3): must not exceed lifetimes.session_ceiling, 3600";
-    assert!(Given::file(explicit).unfit().contains(&refused.to_owned()));
+    assert!(TestSources::file(explicit).unfit().contains(&refused.to_owned()));
 }
 
 #[test]
 fn what_is_printed_is_toml_with_the_origin_of_each_value() {
-    let given = Given::nothing()
+    let given = TestSources::nothing()
         .variable("PORTEIRO_SIGN_UP__OPEN", "true")
         .variable("PORTEIRO_LIFETIMES__PAR", "30")
         .variable("PORTEIRO_TRUSTED_PROXIES", "10.0.0.0/8,::1")
@@ -98,7 +98,7 @@ fn what_is_printed_is_toml_with_the_origin_of_each_value() {
     assert_eq!(said("issuer"), "issuer = \"http://localhost:8080\"  # porteiro dev");
     assert_eq!(said("geo.database"), "# geo.database (not set)");
     let whole: String = loaded.lines().map(|line| format!("{line}\n")).collect::<Vec<_>>().concat();
-    let again = Given::file(&whole).load().unwrap();
+    let again = TestSources::file(&whole).load().unwrap();
     for (one, other) in loaded.lines().zip(again.lines()) {
         assert_eq!(one.value, other.value, "{}", one.name);
     }
@@ -130,7 +130,7 @@ fn what_orchestrators_inject_is_left_alone() {
         "PORTEIROX__Y",
     ];
     for name in names {
-        let loaded = Given::nothing().variable(name, "tcp://10.0.0.1:80").load();
+        let loaded = TestSources::nothing().variable(name, "tcp://10.0.0.1:80").load();
         assert!(loaded.is_ok(), "{name}: {:?}", loaded.err());
     }
 }

@@ -1,6 +1,6 @@
 //! No secret is ever printed.
 
-use super::Given;
+use super::TestSources;
 use crate::config::{Config, MailTransport, SecretUrl, SmsTransport};
 
 #[test]
@@ -48,7 +48,7 @@ fn no_secret_appears_in_what_is_loaded() {
     let file = "[store]\nurl = \"postgres://porteiro:hunter2@db/porteiro\"\n\
                 [mail]\ntransport = \"smtps://user:hunter2@mail.example.com\"\n\
                 [sms]\ntransport = \"https://sms.example.com/send\"\nsecret = \"hunter2\"\n";
-    let loaded = Given::file(file).load().unwrap();
+    let loaded = TestSources::file(file).load().unwrap();
     let mut printed = format!("{loaded:?}{:?}", loaded.config);
     for line in loaded.lines() {
         let json = serde_json::to_string(line).unwrap();
@@ -75,7 +75,7 @@ fn what_a_link_carries_is_shown_no_more_than_a_password() {
         ("LINKS__SIGN_IN", "https://app.example.com/in?tenant=hunter2#hunter2"),
         ("PASSWORD__BREACH_CHECK", "https://pwned.example.com/range/?k=hunter2"),
     ] {
-        let given = Given::nothing().variable(format!("PORTEIRO_{setting}"), value);
+        let given = TestSources::nothing().variable(format!("PORTEIRO_{setting}"), value);
         let lines: Vec<_> = given.load().unwrap().lines().map(ToString::to_string).collect();
         assert!(lines.iter().any(|line| line.contains("=***")), "{lines:?}");
         assert!(!lines.concat().contains("hunter2"), "{lines:?}");
@@ -93,7 +93,7 @@ fn no_secret_appears_in_a_refusal() {
         ("LINKS__DEVICE", ["smtp://u:hunter2@h", "https://hunter2@h/", "https://u:hunter2@h/"]),
     ] {
         for value in values {
-            let given = Given::nothing().variable(format!("PORTEIRO_{setting}"), value);
+            let given = TestSources::nothing().variable(format!("PORTEIRO_{setting}"), value);
             let survey = Config::load_for_production(given.sources);
             assert!(survey.refusals.iter().any(|r| r.setting.is_some()), "{setting} {value}");
             let mut printed = format!("{survey:?}");
@@ -107,6 +107,6 @@ fn no_secret_appears_in_a_refusal() {
         }
     }
     // Nor does a file give them away by being malformed.
-    let refused = Given::file("[sms]\nsecret = hunter2\n").refused().concat();
+    let refused = TestSources::file("[sms]\nsecret = hunter2\n").refused().concat();
     assert!(!refused.contains("hunter2"), "{refused}");
 }

@@ -17,12 +17,12 @@ use std::{
 use tempfile::TempDir;
 
 /// Sources in the making, with a folder to hold the file.
-struct Given {
+struct TestSources {
     folder: TempDir,
     sources: Sources,
 }
 
-impl Given {
+impl TestSources {
     fn nothing() -> Self {
         Self { folder: tempfile::tempdir().unwrap(), sources: Sources::default() }
     }

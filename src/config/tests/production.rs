@@ -1,6 +1,6 @@
 //! What `serve` refuses by configuration alone.
 
-use super::Given;
+use super::TestSources;
 use crate::config::Config;
 
 const FIT: [(&str, &str); 3] = [
@@ -11,7 +11,7 @@ const FIT: [(&str, &str); 3] = [
 
 /// What is said of a configuration that is fit but for these variables.
 fn unfit(variables: &[(&str, &str)]) -> Vec<String> {
-    let mut given = Given::nothing();
+    let mut given = TestSources::nothing();
     for (name, value) in FIT {
         given = given.variable(name, value);
     }
@@ -33,7 +33,7 @@ fn what_is_required_is_named_when_it_is_missing() {
         "store.url: is not set: give `url` under [store] in the file, or PORTEIRO_STORE__URL",
         "keys.dir: is not set: give `dir` under [keys] in the file, or PORTEIRO_KEYS__DIR",
     ];
-    assert_eq!(Given::nothing().unfit(), expected);
+    assert_eq!(TestSources::nothing().unfit(), expected);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn limits_are_neither_nothing_nor_beyond_what_can_be_kept() {
 
 /// Which settings are to be looked at.
 fn concerns(variables: &[(&str, &str)]) -> Vec<&'static str> {
-    let given = variables.iter().fold(Given::nothing(), |given, (name, value)| {
+    let given = variables.iter().fold(TestSources::nothing(), |given, (name, value)| {
         given.variable(format!("PORTEIRO_{name}"), value)
     });
     let concerns = given.load().unwrap().config.concerns();
@@ -302,14 +302,18 @@ fn a_device_is_not_remembered_for_longer_than_a_season() {
     assert_eq!(unfit(&[("ASSURANCE__REMEMBER_DEVICE_DAYS", "90")]), [""; 0]);
     let said = unfit(&[("ASSURANCE__REMEMBER_DEVICE_DAYS", "91")]);
     assert!(said[0].contains("must be 90 at most") && said.len() == 1, "{said:?}");
-    assert_eq!(Given::nothing().load().unwrap().config.assurance.remember_device, None, "off");
+    assert_eq!(
+        TestSources::nothing().load().unwrap().config.assurance.remember_device,
+        None,
+        "off"
+    );
 }
 
 #[test]
 fn form_and_fitness_are_refused_together_and_nothing_twice() {
     let file = "issuer = \"http://id.example.com/\"\nlisten = \"0.0.0.0:443\"\n[store]\nurl = 5\n[keys]\ndir = \"\"\n\
                 [password]\nmin_length = 4\n[lifetimes]\nsession_idle = 99999999\n[sms]\ntransport = \"pigeon\"\n";
-    let said = Given::file(file).unfit();
+    let said = TestSources::file(file).unfit();
     let starts = [
         "porteiro.toml:4: `store.url` must be a text",
         "keys.dir (porteiro.toml:6): is empty",
@@ -328,7 +332,7 @@ fn form_and_fitness_are_refused_together_and_nothing_twice() {
 
 #[test]
 fn a_survey_holds_what_could_be_read() {
-    let given = Given::file("listen = 1\n[keys]\ndir = \"/keys\"\n");
+    let given = TestSources::file("listen = 1\n[keys]\ndir = \"/keys\"\n");
     let survey = Config::load_for_production(given.sources);
     assert!(!survey.refusals.is_empty());
     assert_eq!(survey.loaded.config.keys.dir.unwrap().to_str(), Some("/keys"));

@@ -1,6 +1,6 @@
 //! What loading refuses: all of it at once, each by name.
 
-use super::Given;
+use super::TestSources;
 use crate::config::{Config, Setting, Sources};
 use std::{ffi::OsString, fs, os::unix::ffi::OsStringExt};
 
@@ -36,7 +36,7 @@ fn a_value_of_the_wrong_form_is_refused_by_name_and_origin() {
     ];
     for (name, value, reason) in cases {
         let variable = Setting::named(name).unwrap().variable();
-        let refused = Given::nothing().variable(&variable, value).refused();
+        let refused = TestSources::nothing().variable(&variable, value).refused();
         assert_eq!(refused, [format!("{name} ({variable}): {reason}")]);
     }
 }
@@ -55,7 +55,7 @@ fn an_unknown_variable_is_refused_with_what_may_have_been_meant() {
         ("PORTEIRO_STORE_URL", Some("PORTEIRO_STORE__URL")),
         ("PORTEIRO_SIGN_UP_OPEN", Some("PORTEIRO_SIGN_UP__OPEN")),
     ] {
-        let given = Given::nothing().variable(variable, "x");
+        let given = TestSources::nothing().variable(variable, "x");
         let expected = match meant {
             Some(meant) => format!("{variable}: names no setting, did you mean `{meant}`?"),
             None => format!("{variable}: names no setting"),
@@ -67,11 +67,11 @@ fn an_unknown_variable_is_refused_with_what_may_have_been_meant() {
 #[test]
 fn a_variable_that_is_no_text_is_refused_by_name() {
     let junk = OsString::from_vec(vec![b'a', 0xff]);
-    let refused = Given::nothing().variable("PORTEIRO_STORE__URL", junk.clone()).refused();
+    let refused = TestSources::nothing().variable("PORTEIRO_STORE__URL", junk.clone()).refused();
     assert_eq!(refused, ["store.url (PORTEIRO_STORE__URL): is not text in UTF-8"]);
-    assert!(Given::nothing().variable("PORTEIRO_PORT", junk.clone()).load().is_ok());
+    assert!(TestSources::nothing().variable("PORTEIRO_PORT", junk.clone()).load().is_ok());
     let name = OsString::from_vec(b"PORTEIRO_X__\xff\n".to_vec());
-    let refused = Given::nothing().variable(name, junk).refused();
+    let refused = TestSources::nothing().variable(name, junk).refused();
     assert_eq!(refused, ["PORTEIRO_X__\u{fffd}\\n: names no setting"]);
 }
 
@@ -79,7 +79,7 @@ fn a_variable_that_is_no_text_is_refused_by_name() {
 fn everything_wrong_in_every_layer_is_named_at_once() {
     let file = "isuer = \"https://id.example.com\"\nlisten = 8443\n[stoer]\nurl = \"x\"\n[tls]\ncert = [\"x\"]\n\
                 crt = 1\n[lifetimes]\npar = \"60\"\n[links]\ndevice = \"nowhere\"\n";
-    let refused = Given::file(file)
+    let refused = TestSources::file(file)
         .variable("PORTEIRO_X__Y", "1")
         .variable("PORTEIRO_LIFETIMES__CIBA", "-1")
         .flag("mtls.listen", "--mtls", "everywhere")
@@ -101,7 +101,7 @@ fn everything_wrong_in_every_layer_is_named_at_once() {
 
 #[test]
 fn a_section_that_is_no_table_is_refused() {
-    let refused = Given::file("store = \"sqlite:///x\"\n[[tls]]\n").refused();
+    let refused = TestSources::file("store = \"sqlite:///x\"\n[[tls]]\n").refused();
     let expected = [
         "porteiro.toml:1: `store` must be a table, found a text",
         "porteiro.toml:2: `tls` must be a table, found a list",
@@ -111,7 +111,7 @@ fn a_section_that_is_no_table_is_refused() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_the_reason_and_not_what_is_missing_for_it() {
-    let given = Given::nothing();
+    let given = TestSources::nothing();
     let sources = Sources { file: Some(given.path()), ..Sources::default() };
     let survey = Config::load_for_production(sources);
     let said = super::said(&survey.refusals, given.folder.path());
@@ -123,22 +123,22 @@ fn a_file_that_cannot_be_read_is_the_reason_and_not_what_is_missing_for_it() {
     let said = super::said(&refusals, given.folder.path());
     assert_eq!(said, ["porteiro.toml: is a folder, not a file"]);
 
-    let large = Given::file("#".repeat(10 << 20));
+    let large = TestSources::file("#".repeat(10 << 20));
     assert_eq!(large.refused(), ["porteiro.toml: is larger than 1024 KiB"]);
-    let foreign = Given::file(b"issuer = \"\xff\"\n");
+    let foreign = TestSources::file(b"issuer = \"\xff\"\n");
     assert_eq!(foreign.refused(), ["porteiro.toml:1: is not text in UTF-8"]);
-    let nul = Given::file("\nissuer = \"https://id\\u0000.example.com\"\n");
+    let nul = TestSources::file("\nissuer = \"https://id\\u0000.example.com\"\n");
     assert_eq!(nul.unfit(), ["porteiro.toml:2: a text must not hold the character NUL"]);
     let binary: Vec<u8> = (0..=255).cycle().take(100_000).collect();
-    assert_eq!(Given::file(binary).refused().len(), 1);
+    assert_eq!(TestSources::file(binary).refused().len(), 1);
     let deep = format!("a = {}{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert!(!Given::file(deep).refused().is_empty());
+    assert!(!TestSources::file(deep).refused().is_empty());
 }
 
 #[test]
 fn a_byte_order_mark_and_windows_line_ends_are_no_obstacle() {
     let loaded =
-        Given::file("\u{feff}issuer = \"a\"\r\n[sign_up]\r\nopen = true\r\n").load().unwrap();
+        TestSources::file("\u{feff}issuer = \"a\"\r\n[sign_up]\r\nopen = true\r\n").load().unwrap();
     assert!(loaded.config.sign_up.open);
     let origin = loaded.origin("sign_up.open").unwrap().to_string();
     assert!(origin.ends_with("porteiro.toml:3"), "{origin}");
@@ -146,9 +146,10 @@ fn a_byte_order_mark_and_windows_line_ends_are_no_obstacle() {
 
 #[test]
 fn a_bearer_secret_is_given_in_one_place() {
-    let refused =
-        Given::file("[sms]\ntransport = \"https://hunter2@sms.example.com/\"\nsecret = \"x\"\n")
-            .refused();
+    let refused = TestSources::file(
+        "[sms]\ntransport = \"https://hunter2@sms.example.com/\"\nsecret = \"x\"\n",
+    )
+    .refused();
     let expected =
         "sms.secret (porteiro.toml:3): is also given in the URL of sms.transport: keep one";
     assert_eq!(refused, [expected]);
@@ -156,7 +157,8 @@ fn a_bearer_secret_is_given_in_one_place() {
 
 #[test]
 fn what_a_command_requires_is_named_with_the_way_to_give_it() {
-    let loaded = Given::nothing().variable("PORTEIRO_STORE__URL", "sqlite:///x").load().unwrap();
+    let loaded =
+        TestSources::nothing().variable("PORTEIRO_STORE__URL", "sqlite:///x").load().unwrap();
     assert!(loaded.require(&["store.url"]).is_ok());
     let refusals = loaded.require(&["keys.dir", "store.url", "issuer"]).unwrap_err();
     let said: Vec<_> = refusals.iter().map(ToString::to_string).collect();

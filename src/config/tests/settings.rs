@@ -1,6 +1,6 @@
 //! The table of settings: every row can be given, and the documented example is accepted.
 
-use super::Given;
+use super::TestSources;
 use crate::config::{BreachCheck, MailTransport, SETTINGS, Setting, SmsTransport, settings::Form};
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ fn a_database_that_a_file_names_is_beside_that_file() {
         ("sqlite:///var/lib/porteiro.db", "sqlite:///var/lib/porteiro.db"),
         ("sqlite:/var/lib/porteiro.db", "sqlite:/var/lib/porteiro.db"),
     ] {
-        let given = Given::file(format!("[store]\nurl = \"{url}\"\n"));
+        let given = TestSources::file(format!("[store]\nurl = \"{url}\"\n"));
         let folder = given.folder.path().display().to_string();
         let loaded = given.load().unwrap();
         let expected = expected.replace("FOLDER", &folder);
@@ -50,7 +50,7 @@ fn a_database_that_a_file_names_is_beside_that_file() {
         let shown = loaded.lines().find(|line| line.name == "store.url").unwrap().to_string();
         assert!(shown.contains(expected.split('?').next().unwrap()), "{shown}");
     }
-    let given = Given::nothing().variable("PORTEIRO_STORE__URL", "sqlite://porteiro.db");
+    let given = TestSources::nothing().variable("PORTEIRO_STORE__URL", "sqlite://porteiro.db");
     let url = given.load().unwrap().config.store.url.unwrap();
     assert_eq!(
         url.expose(),
@@ -63,9 +63,9 @@ fn a_database_that_a_file_names_is_beside_that_file() {
 fn every_setting_is_read_from_a_file_and_from_its_variable() {
     for setting in SETTINGS {
         let (in_file, plain) = example(setting);
-        let file = Given::file(format!("{} = {in_file}\n", setting.name)).load().unwrap();
-        let variable = Given::nothing().variable(setting.variable(), &plain).load().unwrap();
-        let flag = Given::nothing().flag(setting.name, "--it", &plain).load().unwrap();
+        let file = TestSources::file(format!("{} = {in_file}\n", setting.name)).load().unwrap();
+        let variable = TestSources::nothing().variable(setting.variable(), &plain).load().unwrap();
+        let flag = TestSources::nothing().flag(setting.name, "--it", &plain).load().unwrap();
         let value = |loaded: &super::Loaded| {
             loaded.lines().find(|line| line.name == setting.name).unwrap().value.clone().unwrap()
         };
@@ -75,7 +75,7 @@ fn every_setting_is_read_from_a_file_and_from_its_variable() {
         assert_ne!(Some(value(&file).to_string().trim_matches('"')), setting.default);
         // It reaches the typed configuration, too; a secret alone has nothing to go with.
         let typed = format!("{:?}", variable.config);
-        let untouched = format!("{:?}", Given::nothing().load().unwrap().config);
+        let untouched = format!("{:?}", TestSources::nothing().load().unwrap().config);
         assert!(typed != untouched || setting.name == "sms.secret", "{}", setting.name);
     }
 }
@@ -166,8 +166,8 @@ enabled = true
 
 #[test]
 fn the_documented_example_is_accepted_whole_and_fit_to_serve() {
-    assert_eq!(Given::file(EXAMPLE).unfit(), [""; 0]);
-    let loaded = Given::file(EXAMPLE).load().unwrap();
+    assert_eq!(TestSources::file(EXAMPLE).unfit(), [""; 0]);
+    let loaded = TestSources::file(EXAMPLE).load().unwrap();
     let unset: Vec<_> = loaded.lines().filter(|l| l.origin.is_none()).map(|l| l.name).collect();
     let optional =
         ["sms.secret", "registration.software_statement_keys", "claims.hook", "limits.quiet_hours"];
@@ -186,8 +186,8 @@ fn the_documented_example_is_accepted_whole_and_fit_to_serve() {
 
 #[test]
 fn what_the_example_leaves_to_the_defaults_is_the_same_without_it() {
-    let example = Given::file(EXAMPLE).load().unwrap();
-    let bare = Given::nothing().load().unwrap();
+    let example = TestSources::file(EXAMPLE).load().unwrap();
+    let bare = TestSources::nothing().load().unwrap();
     for (one, other) in bare.lines().zip(example.lines()) {
         // These are examples of what is not the default.
         let examples = ["listen", "trusted_proxies", "dns.servers"];
@@ -200,7 +200,7 @@ fn what_the_example_leaves_to_the_defaults_is_the_same_without_it() {
 #[test]
 fn transports_are_read_as_written() {
     let mail = |value: &str| {
-        let given = Given::nothing().variable("PORTEIRO_MAIL__TRANSPORT", value);
+        let given = TestSources::nothing().variable("PORTEIRO_MAIL__TRANSPORT", value);
         given.load().unwrap().config.mail.transport.unwrap()
     };
     assert_eq!(mail("log"), MailTransport::Log);
@@ -213,7 +213,7 @@ fn transports_are_read_as_written() {
     assert_eq!((smtp.port, smtp.credentials), (587, None));
 
     let sms = |value: &str| {
-        let given = Given::nothing().variable("PORTEIRO_SMS__TRANSPORT", value);
+        let given = TestSources::nothing().variable("PORTEIRO_SMS__TRANSPORT", value);
         given.load().unwrap().config.sms.transport.unwrap()
     };
     assert_eq!(sms("file:///sms"), SmsTransport::Folder("/sms".into()));
@@ -228,11 +228,11 @@ fn transports_are_read_as_written() {
 #[test]
 fn the_security_log_is_kept_for_days_or_for_ever() {
     let keep = |days: &str| {
-        let given = Given::nothing().variable("PORTEIRO_LOG__KEEP_DAYS", days);
+        let given = TestSources::nothing().variable("PORTEIRO_LOG__KEEP_DAYS", days);
         given.load().map(|loaded| loaded.config.log.keep)
     };
     let day = std::time::Duration::from_hours(24);
-    assert_eq!(Given::nothing().load().unwrap().config.log.keep, Some(day * 400));
+    assert_eq!(TestSources::nothing().load().unwrap().config.log.keep, Some(day * 400));
     assert_eq!(keep("1").unwrap(), Some(day));
     assert_eq!(keep("0").unwrap(), None);
     for wrong in ["-1", "1.5", "ever", "36501", "18446744073709551615"] {

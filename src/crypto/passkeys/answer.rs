@@ -18,7 +18,7 @@ const LONGEST: [(&str, usize); 7] = [
 ];
 
 /// An answer to a sign-in that was read, and not verified: what it says of itself may be a lie.
-pub struct Presented {
+pub struct PresentedPasskey {
     pub(super) answer: PublicKeyCredential,
     /// The id of the account that the authenticator keeps with the passkey.
     pub account: String,
@@ -26,7 +26,7 @@ pub struct Presented {
     pub credential: String,
 }
 
-impl Presented {
+impl PresentedPasskey {
     /// Reads an answer to a sign-in, which must say whose passkey it is.
     pub fn read(credential: &Value) -> Result<Self, PasskeyError> {
         let answer: PublicKeyCredential = read(credential)?;

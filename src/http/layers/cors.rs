@@ -1,4 +1,4 @@
-//! Programs in browsers that ask from other pages than ours (Fetch, CORS protocol).
+//! CORS: programs in browsers that ask from other pages than ours (Fetch, CORS protocol).
 
 use axum::{
     extract::Request,

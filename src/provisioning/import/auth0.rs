@@ -10,7 +10,7 @@
 //! Metadata and identities are not taken over. A user that is blocked becomes a suspended account.
 
 use super::{
-    found::{Entries, Found, Judged, Numbered, put},
+    imported_person::{Entries, EntryOutcome, ImportedPerson, Numbered, put},
     people::{Exported, People, judge, not_json},
     phc::{checked, decoded, encoded},
     repeats::{REPEATED, repeated},
@@ -85,10 +85,10 @@ pub(super) fn read(text: &str) -> Result<(Numbered, Entries), Vec<Complaint>> {
 }
 
 impl Exported for User {
-    fn found(self) -> Judged {
+    fn found(self) -> EntryOutcome {
         let mut wrong = Vec::new();
         let (email_verified, suspended) = (self.email_verified, self.blocked == Some(true));
-        let mut found = Found { email_verified, suspended, ..Found::default() };
+        let mut found = ImportedPerson { email_verified, suspended, ..ImportedPerson::default() };
         match self.email.filter(|email| !email.is_empty()) {
             Some(email) => found.email = email,
             None => wrong.push("has no e-mail address".to_owned()),

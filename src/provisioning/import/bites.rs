@@ -1,4 +1,4 @@
-//! Carries out an import, a bite of people at a time.
+//! Carries out an import, a bite of people at a time, with idempotent retries.
 //!
 //! 1. The whole file is planned, so that nothing is written while anything in it is refused.
 //! 2. Each bite is applied as a file of its own: planned again, committed as one, before the next begins.
@@ -25,8 +25,8 @@ const TRIES: u32 = 5;
 /// The first pause before that; each next is twice as long.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// How far an operator who waits is told: people done, and all of them.
-pub type Told<'a> = dyn Fn(usize, usize) + Sync + 'a;
+/// A report of progress to an operator who waits: people done, and all of them.
+pub type ProgressReport<'a> = dyn Fn(usize, usize) + Sync + 'a;
 
 /// Why an import did not come to its end.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +52,7 @@ impl<'a> PeopleImport<'a> {
     pub async fn begin(
         workbench: &'a Workbench,
         file: File,
-        told: &Told<'_>,
+        told: &ProgressReport<'_>,
     ) -> Result<Self, ApplyError> {
         plan_only(workbench, &file, told).await?;
         let all = file.accounts.len();
@@ -60,7 +60,7 @@ impl<'a> PeopleImport<'a> {
     }
 
     /// Imports the next bite and says what became of its people; `None` where none is left.
-    pub async fn next(&mut self, told: &Told<'_>) -> Result<Option<Plan>, ImportStopped> {
+    pub async fn next(&mut self, told: &ProgressReport<'_>) -> Result<Option<Plan>, ImportStopped> {
         let accounts: Vec<_> = self.left.by_ref().take(BITE).collect();
         if accounts.is_empty() {
             return Ok(None);
@@ -75,7 +75,7 @@ impl<'a> PeopleImport<'a> {
     }
 
     /// Applies a bite, again where it is not known whether it was: what is there already is unchanged.
-    async fn insist(&self, bite: &File, told: &Told<'_>) -> Result<Plan, ApplyError> {
+    async fn insist(&self, bite: &File, told: &ProgressReport<'_>) -> Result<Plan, ApplyError> {
         let mut tries = 0;
         loop {
             let applied = apply(self.workbench, bite, false, told).await;

@@ -13,7 +13,7 @@
 //! account. A user that is disabled becomes a suspended account.
 
 use super::{
-    found::{Found, Judged, Numbered, put},
+    imported_person::{EntryOutcome, ImportedPerson, Numbered, put},
     people::{Exported, People, not_json},
     phc::{checked, decoded, encoded, pbkdf2},
     repeats::{REPEATED, repeated},
@@ -97,13 +97,13 @@ pub(super) fn read(text: &str) -> Result<Numbered, Vec<Complaint>> {
 }
 
 impl Exported for User {
-    fn found(self) -> Judged {
+    fn found(self) -> EntryOutcome {
         if self.service_account_client_id.is_some() {
             return Ok(None);
         }
         let mut wrong = Vec::new();
         let suspended = self.enabled == Some(false);
-        let mut found = Found { suspended, ..Found::default() };
+        let mut found = ImportedPerson { suspended, ..ImportedPerson::default() };
         let username = self.username.filter(|name| !name.is_empty());
         let by_name = || username.clone().filter(|name| normalise_email(name).is_some());
         match self.email.filter(|email| !email.is_empty()) {
@@ -142,7 +142,7 @@ fn attributes(attributes: HashMap<String, Vec<String>>, claims: &mut Map<String,
 }
 
 impl Credential {
-    fn taken_into(self, found: &mut Found, wrong: &mut Vec<String>) {
+    fn taken_into(self, found: &mut ImportedPerson, wrong: &mut Vec<String>) {
         match &*self.r#type {
             "password" if found.password.is_some() => {
                 wrong.push("has more than one password".to_owned());

@@ -6,7 +6,7 @@
 
 mod auth0;
 pub(super) mod bites;
-mod found;
+mod imported_person;
 mod keycloak;
 mod people;
 mod phc;
@@ -24,7 +24,7 @@ use crate::{
     config::Complaint,
     domain::account::{self, ClaimProblem, PasswordHash, normalise_email},
 };
-use found::{Entries, Found, Judged};
+use imported_person::{Entries, EntryOutcome, ImportedPerson};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
@@ -104,7 +104,7 @@ struct Gathering {
 }
 
 impl Gathering {
-    fn take(&mut self, place: usize, judged: Judged) {
+    fn take(&mut self, place: usize, judged: EntryOutcome) {
         match judged {
             Ok(None) => {}
             Ok(Some(found)) => self.person(place, found),
@@ -115,8 +115,9 @@ impl Gathering {
         }
     }
 
-    fn person(&mut self, place: usize, found: Found) {
-        let Found { email, email_verified, claims, password, totp, suspended, left_out } = found;
+    fn person(&mut self, place: usize, found: ImportedPerson) {
+        let ImportedPerson { email, email_verified, claims, password, totp, suspended, left_out } =
+            found;
         let Some(address) = normalise_email(&email) else {
             let text = format!("`email` {}", account::Refusal::Email);
             return self.complaints.push(Complaint::new(place, text));

@@ -1,6 +1,6 @@
 //! The entries of an export, each judged by itself: one that cannot be read does not hide the others.
 
-use super::found::Judged;
+use super::imported_person::EntryOutcome;
 use crate::{
     config::Complaint,
     provisioning::{file::MOST_ENTITIES, table::excerpt},
@@ -15,12 +15,12 @@ use std::{fmt, marker::PhantomData};
 /// A user as a server exports it.
 pub(super) trait Exported: DeserializeOwned {
     /// Turns it into a person; `None` is one that is no person.
-    fn found(self) -> Judged;
+    fn found(self) -> EntryOutcome;
 }
 
 /// A list of users, of which one at a time is held as JSON.
 pub(super) struct People<E> {
-    pub(super) judged: Vec<Judged>,
+    pub(super) judged: Vec<EntryOutcome>,
     exported: PhantomData<E>,
 }
 
@@ -34,13 +34,13 @@ impl<'de, E: Exported> Deserialize<'de> for People<E> {
 struct Each<E>(PhantomData<E>);
 
 impl<'de, E: Exported> Visitor<'de> for Each<E> {
-    type Value = Vec<Judged>;
+    type Value = Vec<EntryOutcome>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of users")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut users: A) -> Result<Vec<Judged>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut users: A) -> Result<Vec<EntryOutcome>, A::Error> {
         let mut judged = Vec::new();
         while judged.len() < MOST_ENTITIES {
             let Some(user) = users.next_element::<Value>()? else { return Ok(judged) };
@@ -58,7 +58,7 @@ impl<'de, E: Exported> Visitor<'de> for Each<E> {
 }
 
 /// Judges one entry.
-pub(super) fn judge<E: Exported>(user: Value) -> Judged {
+pub(super) fn judge<E: Exported>(user: Value) -> EntryOutcome {
     if !user.is_object() {
         return Err(vec!["is not an object".to_owned()]);
     }

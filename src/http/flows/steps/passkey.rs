@@ -12,7 +12,7 @@
 use super::{Step, StepRequest, Taking, ceremony};
 use crate::{
     actors::Hydrated,
-    crypto::passkeys::{PasskeyError, Presented},
+    crypto::passkeys::{PasskeyError, PresentedPasskey},
     domain::{
         Fingerprint,
         account::{Account, Command, Known},
@@ -143,7 +143,7 @@ async fn judge(
         tracing::info!(%why, "a passkey was refused");
         Ok(Err(Wrong { account: account.or_else(|| asked.clone()) }))
     };
-    let presented = match Presented::read(credential) {
+    let presented = match PresentedPasskey::read(credential) {
         Ok(presented) => presented,
         Err(why) => return wrong(&why, None),
     };

@@ -1,4 +1,4 @@
-//! What is made of an entry of an export.
+//! The imported person, whom an entry of an export describes.
 
 use crate::domain::Secret;
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ pub(super) enum Entries {
 
 /// A person as an export describes them.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct ImportedPerson {
     pub(super) email: String,
     pub(super) email_verified: Option<bool>,
     /// By their standard names.
@@ -27,10 +27,10 @@ pub(super) struct Found {
 }
 
 /// What became of an entry: a person, none, or what is wrong with it.
-pub(super) type Judged = Result<Option<Found>, Vec<String>>;
+pub(super) type EntryOutcome = Result<Option<ImportedPerson>, Vec<String>>;
 
 /// Every entry with its number.
-pub(super) type Numbered = Vec<(usize, Judged)>;
+pub(super) type Numbered = Vec<(usize, EntryOutcome)>;
 
 /// Puts a text into the claims, unless it is absent or empty.
 pub(super) fn put(claims: &mut Map<String, Value>, name: &str, text: Option<String>) {
