@@ -1,4 +1,4 @@
-//! How much may be going on at once. Mailboxes have no bound, so admission has one.
+//! A concurrency limit: how much may be going on at once. Mailboxes have no bound, so admission has one.
 
 use std::{
     future::Future,

@@ -1,4 +1,4 @@
-//! Entities that keep failing: each failure bars the id a little longer, then for a minute.
+//! Backoff of entities that keep failing: each failure bars the id a little longer, then for a minute.
 //!
 //! A poisoned row or a command that always panics must not cost a restart for every request, and
 //! must not harm other entities of its kind.

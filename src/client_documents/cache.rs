@@ -40,7 +40,7 @@ pub struct CacheRules {
     pub rate: Rate,
     /// For how long an address that failed is not called again.
     pub rest: Duration,
-    /// How many addresses are remembered.
+    /// How many addresses are cached.
     pub capacity: usize,
     /// How many callers wait for one address.
     pub waiters_of_one: usize,

@@ -1,4 +1,4 @@
-//! Fetches one document: small, soon, not too many at once, and not too often from one host.
+//! Fetches one document: small, soon, not too many at once, and under a rate limit for one host.
 //!
 //! A caller without credentials can name a host, as the address of a client's document or in the
 //! metadata of a client that it registers. So each purpose has slots of its own, one host has a share of

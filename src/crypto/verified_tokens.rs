@@ -1,9 +1,9 @@
 //! A cache of tokens of ours whose signature was verified, for as long as the key set is the same.
 //!
 //! A resource server asks about one token many times, and verifying a signature is most of what that would
-//! cost. A text that was signed stays signed: it is known by its hash, and only what it says is remembered. Whether
+//! cost. A text that was signed stays signed: it is known by its hash, and only what it says is cached. Whether
 //! that is still true (its end, its issuer, everything it rests on) is looked at each time. Another key set forgets
-//! everything; a forgery is never remembered.
+//! everything; a forgery is never cached.
 //!
 //! A token that this process has signed itself needs no verification when it is first shown: its hash was noted.
 

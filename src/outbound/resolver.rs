@@ -1,5 +1,5 @@
-//! Turns a name into addresses, without a thread that waits for it: the system's `getaddrinfo` blocks
-//! one for as long as a name server is silent (adr/0115).
+//! Turns a name into addresses, with a cache and without a thread that waits for it: the system's `getaddrinfo`
+//! blocks one for as long as a name server is silent (adr/0115).
 
 use hickory_resolver::{
     Hosts, TokioResolver,
@@ -41,7 +41,7 @@ const ONE_TRY: Duration = Duration::from_millis(1_500);
 const LONGEST_USE: Duration = Duration::from_mins(5);
 const LONGEST_ABSENCE: Duration = Duration::from_secs(30);
 
-/// How many answers are remembered.
+/// How many answers are cached.
 const ANSWERS: u64 = 1_024;
 
 /// How many questions one connection to a server carries at once: more than are ever asked.

@@ -1,4 +1,4 @@
-//! How many servers are called at once: one that does not answer holds up neither mails nor others.
+//! A concurrency limit, how many servers are called at once: one that does not answer holds up neither mails nor others.
 
 use std::{
     collections::HashMap,

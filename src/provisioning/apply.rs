@@ -1,4 +1,4 @@
-//! Plans a file and commits the plan, all of it or nothing.
+//! Plans a file and commits the plan, which is atomic: all of it or nothing.
 
 use super::{
     File, Plan, accounts,

@@ -1,4 +1,4 @@
-//! How long, how large, how many.
+//! The limits of connections: how long, how large, how many.
 
 use std::time::Duration;
 

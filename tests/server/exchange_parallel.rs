@@ -3,7 +3,7 @@
 
 use crate::{
     exchange::AGENTS,
-    exchange_trees::LEASHED,
+    exchange_trees::AGENT_LIMITED,
     outcomes::{Fault, Faults},
     person::{parameter, redirect, text},
     support::{TestOptions, TestServer},
@@ -26,7 +26,7 @@ fn pay(value: &str) -> String {
 async fn agent(options: TestOptions) -> (TestServer, String) {
     let server = TestServer::open_in(options).await;
     server.apply(AGENTS).await;
-    server.apply(LEASHED).await;
+    server.apply(AGENT_LIMITED).await;
     let session = server.sign_in("ana@acme.test").await;
     let granted = pay("1000");
     let asked = [("scope", "invoices:read"), ("authorization_details", granted.as_str())];

@@ -111,7 +111,7 @@ async fn an_administrator_sees_what_an_agent_holds_and_ends_it_with_all_below() 
     server.stop().await;
 }
 
-pub const LEASHED: &str = r#"
+pub const AGENT_LIMITED: &str = r#"
 [[resource]]
 identifier = "https://api.example.com/invoices"
 scopes = ["invoices:read", "invoices:write", "invoices:approve"]
@@ -140,7 +140,7 @@ per_day = "100"
 #[tokio::test]
 async fn an_agent_takes_no_more_in_a_day_than_its_allowance_raced_or_not() {
     let server = agents().await;
-    server.apply(LEASHED).await;
+    server.apply(AGENT_LIMITED).await;
     let pay = |value: &str, currency: &str| {
         let amount = json!({ "value": value, "currency": currency });
         json!([{ "type": "payment_initiation", "amount": amount }]).to_string()
@@ -173,7 +173,7 @@ async fn an_agent_takes_no_more_in_a_day_than_its_allowance_raced_or_not() {
 #[tokio::test]
 async fn an_agent_that_has_expired_is_as_if_it_were_not_there() {
     let server = agents().await;
-    server.apply(LEASHED).await;
+    server.apply(AGENT_LIMITED).await;
     let token = token_of(&server, "ana@acme.test", "invoices:read").await;
     let held = server.exchanged("buyer", &token, "").await;
     assert!(server.is_active(&held).await);

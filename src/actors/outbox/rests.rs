@@ -1,4 +1,4 @@
-//! What is left alone for a while: a queue whose endpoint fails, a topic whose server is away.
+//! Backoff, what is left alone for a while before the next retry: a queue whose endpoint fails, a topic whose server is away.
 //!
 //! What waits for it is not leased. Each node remembers what it has seen itself, and no more than so much.
 

@@ -284,7 +284,7 @@ impl Machine for Client {
         match self {
             Self::Unborn => Timestamp::FOREVER,
             Self::Known(known) if !known.suspended => {
-                let end = known.leash.as_ref().and_then(|leash| leash.expires_at);
+                let end = known.leash.as_ref().and_then(|limits| limits.expires_at);
                 end.unwrap_or(Timestamp::FOREVER)
             }
             Self::Known(_) | Self::Deleted { .. } => Timestamp::NEVER,

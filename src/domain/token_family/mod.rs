@@ -16,7 +16,7 @@
 //! | ended | anything | ended | always |
 //!
 //! A command that is carried out already, and is asked again with the same `next` or code, is answered
-//! as the first time and changes nothing: so a handler that does not know what came of its ask asks again.
+//! as the first time and changes nothing, which is idempotent: so a handler that does not know what came of its ask asks again.
 //!
 //! The caller has seen by a MAC that what is presented was issued for this family; a former token is
 //! therefore recognised without a list of them. What is accepted is compared by its hash.

@@ -69,7 +69,7 @@ const WIDENED: Problem = Problem::new(
 );
 
 impl Agent {
-    pub fn of(leash: &AgentLimits) -> Self {
+    pub fn of(agent_limits: &AgentLimits) -> Self {
         let limit = |one: &DailyLimit| Limit {
             kind: one.kind.clone(),
             member: one.member.clone(),
@@ -78,14 +78,14 @@ impl Agent {
             per_day: one.per_day.to_string(),
         };
         Self {
-            purpose: leash.purpose.clone(),
-            owner: leash.owner.clone(),
-            expires_at: leash.expires_at.map(rfc3339),
-            limits: leash.limits.iter().map(limit).collect(),
+            purpose: agent_limits.purpose.clone(),
+            owner: agent_limits.owner.clone(),
+            expires_at: agent_limits.expires_at.map(rfc3339),
+            limits: agent_limits.limits.iter().map(limit).collect(),
         }
     }
 
-    fn leash(self) -> Result<AgentLimits, Problem> {
+    fn agent_limits(self) -> Result<AgentLimits, Problem> {
         let Self { purpose, owner, expires_at, limits } = self;
         let expires_at = expires_at.map(|text| {
             let why = "is no time as RFC 3339 writes it";
@@ -140,7 +140,8 @@ pub fn take(
         Some(_) => return Err(Problem::wrong_member("#/agent", "has the wrong type")),
     };
     // A merge patch (RFC 7396): what is not given stays, null takes away.
-    let held_now = held.map(|leash| serde_json::to_value(Agent::of(leash)).unwrap_or_default());
+    let held_now =
+        held.map(|agent_limits| serde_json::to_value(Agent::of(agent_limits)).unwrap_or_default());
     let mut merged = match held_now {
         Some(Value::Object(members)) => members,
         _ => Map::new(),
@@ -152,13 +153,13 @@ pub fn take(
         }
     }
     let body = Map::from_iter([("agent".to_owned(), Value::Object(merged))]);
-    let leash = shaped::<AgentMember>(body)?.agent.leash()?;
-    if leash.names_twice() {
+    let agent_limits = shaped::<AgentMember>(body)?.agent.agent_limits()?;
+    if agent_limits.names_twice() {
         return Err(wrong("limits", "holds two limits of the same amount"));
     }
     match held {
-        Some(held) if !leash.narrows(held) => Err(WIDENED),
-        _ => Ok(Some(leash)),
+        Some(held) if !agent_limits.narrows(held) => Err(WIDENED),
+        _ => Ok(Some(agent_limits)),
     }
 }
 

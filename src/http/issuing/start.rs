@@ -139,10 +139,12 @@ pub async fn start(
 
 /// What the grant takes of the limits of an agent; nothing where it has none.
 fn takings(client: &KnownClient, start: &Start) -> Result<Vec<Taking>, NotStarted> {
-    let limits = client.leash.as_ref().filter(|leash| !leash.limits.is_empty());
+    let limits = client.leash.as_ref().filter(|one| !one.limits.is_empty());
     // What is refused is refused by the family, and takes nothing.
-    let (Some(leash), Ok(granted)) = (limits, start.granted()) else { return Ok(Vec::new()) };
-    let takings = leash.measure(granted.details());
+    let (Some(agent_limits), Ok(granted)) = (limits, start.granted()) else {
+        return Ok(Vec::new());
+    };
+    let takings = agent_limits.measure(granted.details());
     takings.map_err(|why| NotStarted::Exhausted(why.to_string()))
 }
 

@@ -1,4 +1,4 @@
-//! A request that is meant for us is answered in time, or the caller is told that it was not.
+//! The timeout of a request: one that is meant for us is answered in time, or the caller is told that it was not.
 
 use crate::http::{
     answer::error::{ErrorFormat, Stopped},

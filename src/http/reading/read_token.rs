@@ -1,4 +1,4 @@
-//! An access token whose signature was verified, and what it was last found to rest on.
+//! An access token whose signature was verified, and a cache of what it was last found to rest on.
 
 use super::{Dependencies, LivenessReading};
 use crate::{
@@ -49,7 +49,7 @@ impl Good {
 ///
 /// Whether it is good follows from what it says and from the versions of the entities that it rests on. Their
 /// versions are read each time; where they are those of the last time it was good, nothing is narrowed again. Only
-/// that it was good is remembered.
+/// that it was good is cached.
 #[derive(Deserialize)]
 #[serde(from = "Claims<'static>")]
 pub struct ReadToken {
