@@ -168,6 +168,7 @@ fn described(who: Who) -> &'static str {
         Who::Porteiro => {
             "the release binary under `serve`, SQLite, everything that stands around an endpoint in place"
         }
+        Who::Former => "the release binary of another commit, set up in the same way",
         Who::Limit => {
             "bare axum: validates nothing, reads the request, commits a row where Porteiro commits, signs \
              the same claims with the same library and key, answers; documents are Porteiro's, from memory"
