@@ -45,9 +45,8 @@ pub(super) async fn decide<M: Machine>(
             let (requirements, answer) = (Vec::new(), Err(refusal));
             return Ok((Outcome::Read { requirements, answer }, commanded));
         }
-        // To decide again would not help: the requirement comes from outside.
-        if let Some(unmet) = commit.requirements.iter().find(|one| staging.contradicts(one)) {
-            return Ok((Outcome::Unmet { kind: unmet.kind() }, commanded));
+        if let Some(kind) = staging.judge_requirements(&mut commit) {
+            return Ok((Outcome::Unmet { kind }, commanded));
         }
         staging.add_to(&mut commit);
         writes |= !(commit.changes.is_empty() && commit.records.is_empty());

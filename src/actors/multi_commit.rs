@@ -128,6 +128,9 @@ impl MultiCommit {
     /// Commits everything, or nothing; what was read and left alone must still be as it was.
     pub async fn commit(mut self) -> Result<(), CommitError> {
         let born = std::mem::take(&mut self.commit.changes);
+        if let Some(kind) = self.reads.staging.judge_requirements(&mut self.commit) {
+            return Err(CommitError::Unmet { kind });
+        }
         self.reads.staging.add_to(&mut self.commit);
         self.commit.changes.extend(born);
         if self.commit.changes.is_empty() {

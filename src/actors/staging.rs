@@ -65,11 +65,33 @@ impl Staging {
         Ok(Ok(()))
     }
 
-    /// Tells whether an entity was read at another version than is required.
-    pub(super) fn contradicts(&self, requirement: &Requirement) -> bool {
-        let Requirement::Unchanged { kind, id, version } = requirement else { return false };
-        let read = self.order.iter().find(|(of, key)| of == kind && key == id);
-        read.and_then(|key| self.entities.get(key)).is_some_and(|read| read.version != *version)
+    /// Judges what is required of entities that were read here, and takes it out of the commit: the version of a row that
+    /// changes is compared when it is written, and one that does not is required below. (On PostgreSQL a lock to share
+    /// a row that is then written would have two such commits wait for each other.) Returns the kind of one that is not
+    /// as required: to decide again would not help, since the requirement comes from outside.
+    pub(super) fn judge_requirements(&self, commit: &mut Commit) -> Option<&'static str> {
+        let (at, mut unmet) = (commit.at, None);
+        commit.requirements.retain(|requirement| {
+            let read = self
+                .order
+                .iter()
+                .find(|(kind, id)| *kind == requirement.kind() && id == requirement.id());
+            let Some(StagedEntity { machine, version }) =
+                read.and_then(|key| self.entities.get(key))
+            else {
+                return true;
+            };
+            let holds = match requirement {
+                Requirement::Unchanged { version: required, .. } => required == version,
+                Requirement::Live { .. } if machine.is_changed() => machine.was_live(at),
+                Requirement::Live { .. } => return true,
+            };
+            if !holds {
+                unmet = Some(requirement.kind());
+            }
+            false
+        });
+        unmet
     }
 
     /// What was read is required to be unchanged.

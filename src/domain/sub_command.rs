@@ -65,6 +65,9 @@ pub trait StagedMachine: Any + Send + Sync {
     /// Tells whether something was decided that changes it.
     fn is_changed(&self) -> bool;
 
+    /// Tells whether it conferred authority at `now`, as it was read.
+    fn was_live(&self, now: Timestamp) -> bool;
+
     /// Has it written again, though nothing has changed.
     fn touch(&mut self);
 
@@ -78,6 +81,10 @@ pub trait StagedMachine: Any + Send + Sync {
 impl<N: Machine> StagedMachine for Staged<N> {
     fn is_changed(&self) -> bool {
         self.changed
+    }
+
+    fn was_live(&self, now: Timestamp) -> bool {
+        self.before.live_until() > now
     }
 
     fn touch(&mut self) {

@@ -137,9 +137,10 @@ impl Race {
         }
     }
 
-    /// Applies files that change the brand, as another process does.
-    async fn keep_branding(self: Arc<Self>, url: String, keys: PathBuf) {
-        let (mut number, mut after) = (0_u32, 0);
+    /// Applies files that change the brand, as another process does. Each race has colours of its own: a file that
+    /// changes nothing is accepted, suspended or not.
+    async fn keep_branding(self: Arc<Self>, url: String, keys: PathBuf, first: u32) {
+        let (mut number, mut after) = (first, 0);
         while after < 2 {
             let began_late = self.suspended.load(SeqCst);
             let brand = format!(
@@ -281,7 +282,8 @@ async fn race(server: &TestServer, other: &TestServer, landed: usize) -> Vec<Val
             Caller { node: nodes[place % 2], token: token.clone(), member: member.clone() };
         changers.spawn(race.clone().keep_changing(caller, way));
     }
-    changers.spawn(race.clone().keep_branding(server.url.clone(), server.keys()));
+    let first = u32::try_from(landed).unwrap() * 10_000;
+    changers.spawn(race.clone().keep_branding(server.url.clone(), server.keys(), first));
     let issuing = tokio::spawn(keep_issuing(race.clone(), nodes[1], session));
     eventually("changes that land", async || race.landed.load(SeqCst) >= landed).await;
     // One leaves and one accepts an invitation while it is suspended.
