@@ -9,10 +9,10 @@
 //! | [`section`] | the pages and their paths |
 //! | [`acts`] | what can be done: one row for each form |
 //! | [`ask`] | how an operation is called |
-//! | [`shown`] | what a page shows |
+//! | [`section_view`] | what a page shows |
 //! | [`doing`] | the page that comes before an act |
 //! | [`forms`] | what follows from a form |
-//! | [`fields`], [`kept`], [`said`] | fields, what was typed, and what was wrong with it |
+//! | [`fields`], [`form_values`], [`form_notice`] | fields, what was typed, and what was wrong with it |
 //! | [`beginning`] | forms that begin a flow |
 //! | [`device`] | what devices are called |
 
