@@ -41,7 +41,7 @@ const PATHS: [&str; 6] = [
 ];
 
 /// RFC 7636, appendix B.
-const VERIFIER: &str = "dBjFtJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 fn scene() -> Outcome<String> {
