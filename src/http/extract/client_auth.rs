@@ -72,12 +72,8 @@ pub async fn authenticate(
     context: Context,
     posted: &Posted,
 ) -> Result<Caller, OAuthError> {
-    let presented = presented(&posted.headers, &posted.form)?;
-    let seen = match presented.client_id.len() {
-        ..=LONGEST_ID => clients::find(app, &presented.client_id, false).await?,
-        _ => return Err(refusal(app, &presented, posted.address, Disbelief::UnknownClient)),
-    };
-    believe(app, context, posted, (&presented, seen)).await
+    let find = async |id: &str| Ok(clients::find(app, id, false).await?);
+    authenticate_by(app, context, posted, find).await
 }
 
 /// The same where a grant begins: a client may be known by a document that has to be fetched.
@@ -86,11 +82,21 @@ pub async fn authenticate_to_begin(
     context: Context,
     posted: &Posted,
 ) -> Result<Caller, OAuthError> {
+    let find = async |id: &str| clients::find_to_begin(app, id, posted.address).await;
+    authenticate_by(app, context, posted, find).await
+}
+
+async fn authenticate_by(
+    app: &App,
+    context: Context,
+    posted: &Posted,
+    find: impl AsyncFnOnce(&str) -> Result<Arc<Hydrated<Client>>, OAuthError>,
+) -> Result<Caller, OAuthError> {
     let presented = presented(&posted.headers, &posted.form)?;
-    let seen = match presented.client_id.len() {
-        ..=LONGEST_ID => clients::find_to_begin(app, &presented.client_id, posted.address).await?,
-        _ => return Err(refusal(app, &presented, posted.address, Disbelief::UnknownClient)),
-    };
+    if presented.client_id.len() > LONGEST_ID {
+        return Err(refusal(app, &presented, posted.address, Disbelief::UnknownClient));
+    }
+    let seen = find(&presented.client_id).await?;
     believe(app, context, posted, (&presented, seen)).await
 }
 
