@@ -9,7 +9,6 @@ use crate::{
     actors::HydrateError,
     domain::{
         Context,
-        session::{self, SESSIONS},
         token_family::{self, FAMILIES},
     },
     http::{app::App, people::ending::Ending},
@@ -28,13 +27,7 @@ pub async fn after_commit(app: &App, context: &Context, account: &str) {
 }
 
 async fn end_listed(app: &App, context: &Context, account: &str) -> Result<usize, HydrateError> {
-    let sessions = Ending {
-        entities: &app.entities.sessions,
-        views: &app.views.sessions,
-        context,
-        list: (SESSIONS, account),
-        command: || session::Command::End,
-    };
+    let sessions = Ending::sessions(app, context, account);
     let families = Ending {
         entities: &app.entities.families,
         views: &app.views.families,

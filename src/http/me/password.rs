@@ -10,12 +10,7 @@ use super::{
     step_up,
 };
 use crate::{
-    domain::{
-        account::Command,
-        assurance,
-        message::MailContent,
-        session::{self, SESSIONS},
-    },
+    domain::{account::Command, assurance, message::MailContent},
     http::{
         answer::error::Problem,
         app::App,
@@ -87,13 +82,7 @@ pub async fn delete(
 ///
 /// The password is set and the caller has a new token: they are told so, whatever becomes of the others.
 async fn end_others(app: &App, caller: &Caller) {
-    let others = Ending {
-        entities: &app.entities.sessions,
-        views: &app.views.sessions,
-        context: &caller.context,
-        list: (SESSIONS, caller.account()),
-        command: || session::Command::End,
-    };
+    let others = Ending::sessions(app, &caller.context, caller.account());
     let left = others.all_but(Some(&caller.present.id)).await;
     if !matches!(left, Ok(0)) {
         tracing::warn!(left = left.ok(), "sessions were not ended after a password was changed");

@@ -2,7 +2,11 @@
 
 use crate::{
     actors::{Answer, Bound, Entities, Failure, HydrateError, View},
-    domain::{Context, Machine},
+    domain::{
+        Context, Machine,
+        session::{self, SESSIONS, Session},
+    },
+    http::app::App,
 };
 use tokio::task::JoinSet;
 
@@ -20,6 +24,19 @@ pub struct Ending<'a, M: Machine> {
     /// The list and its owner.
     pub list: (&'static str, &'a str),
     pub command: fn() -> M::Command,
+}
+
+impl<'a> Ending<'a, Session> {
+    /// Ends the sessions of an account.
+    pub fn sessions(app: &'a App, context: &'a Context, account: &'a str) -> Self {
+        Self {
+            entities: &app.entities.sessions,
+            views: &app.views.sessions,
+            context,
+            list: (SESSIONS, account),
+            command: || session::Command::End,
+        }
+    }
 }
 
 impl<M: Machine> Ending<'_, M> {
