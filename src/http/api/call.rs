@@ -115,23 +115,37 @@ async fn admit(
     };
     let headers = head.headers.clone();
     let incoming = Arc::new(Incoming { headers, params: params.clone(), query });
-    let (mut tries, since) = (1, Stopwatch::start());
+    let mut tries = Tries::new();
     let answer = loop {
         let call = Call::new(&app, (&caller, &home), &incoming, &body);
         let answer = (operation.handle)(call).await;
-        if tries == TRIES || since.elapsed() > LONGEST || !is_conflict(&answer) {
+        if !tries.go_on_after(&answer) {
             break answer;
         }
         // Nothing happened: it is decided again on what is true now, by a caller who is still let in.
         (caller, home) = let_in(context.clone()).await?;
-        tries += 1;
     };
     caller.note_use(&app);
     Ok(answer)
 }
 
-fn is_conflict(answer: &Answer) -> bool {
-    matches!(answer, Err(problem) if problem.code == CONFLICT.code)
+/// Retries an operation while other changes come between.
+struct Tries {
+    made: usize,
+    since: Stopwatch,
+}
+
+impl Tries {
+    fn new() -> Self {
+        Self { made: 0, since: Stopwatch::start() }
+    }
+
+    /// Tells whether the operation is to be decided again after this answer.
+    fn go_on_after(&mut self, answer: &Answer) -> bool {
+        self.made += 1;
+        let is_conflict = matches!(answer, Err(problem) if problem.code == CONFLICT.code);
+        is_conflict && self.made < TRIES && self.since.elapsed() <= LONGEST
+    }
 }
 
 /// Returns the organization of a caller who may do this; a refusal is noted in its trail.
@@ -195,17 +209,16 @@ pub async fn serve_page(
         headers.insert(header::IF_MATCH, tag);
     }
     let incoming = Arc::new(Incoming { headers, params, query });
-    let mut answer = Err(CONFLICT);
-    for _ in 0..TRIES {
+    let mut tries = Tries::new();
+    loop {
         let home = admitted(operation, &app, &caller, &incoming.params).await;
         let home = home.map_err(|denied| *denied.problem)?;
         let call = Call::new(&app, (&caller, &home), &incoming, &body);
-        answer = (operation.handle)(call).await;
-        if !is_conflict(&answer) {
-            break;
+        let answer = (operation.handle)(call).await;
+        if !tries.go_on_after(&answer) {
+            return answer;
         }
     }
-    answer
 }
 
 /// Returns the organization that a path names, if it names one.
