@@ -1,7 +1,7 @@
 //! Entities that handlers ask: commands go to the actor that owns each.
 
 use crate::{
-    actors::{Entities as Asked, StartError},
+    actors::{self, StartError},
     domain::{
         access_token::AccessToken, account::Account, agent_allowance::AgentAllowance,
         api_key::ApiKey, approval_block::ApprovalBlock, backchannel_request::BackchannelRequest,
@@ -13,22 +13,22 @@ use crate::{
 };
 
 pub(in crate::http) struct Entities {
-    pub access_tokens: Asked<AccessToken>,
-    pub accounts: Asked<Account>,
-    pub agent_allowances: Asked<AgentAllowance>,
-    pub api_keys: Asked<ApiKey>,
-    pub approval_blocks: Asked<ApprovalBlock>,
-    pub backchannel_requests: Asked<BackchannelRequest>,
-    pub client_assertions: Asked<ClientAssertion>,
-    pub clients: Asked<Client>,
-    pub consents: Asked<Consent>,
-    pub device_grants: Asked<DeviceGrant>,
-    pub families: Asked<TokenFamily>,
-    pub flows: Asked<Flow>,
-    pub memberships: Asked<Membership>,
-    pub sessions: Asked<Session>,
+    pub access_tokens: actors::Entities<AccessToken>,
+    pub accounts: actors::Entities<Account>,
+    pub agent_allowances: actors::Entities<AgentAllowance>,
+    pub api_keys: actors::Entities<ApiKey>,
+    pub approval_blocks: actors::Entities<ApprovalBlock>,
+    pub backchannel_requests: actors::Entities<BackchannelRequest>,
+    pub client_assertions: actors::Entities<ClientAssertion>,
+    pub clients: actors::Entities<Client>,
+    pub consents: actors::Entities<Consent>,
+    pub device_grants: actors::Entities<DeviceGrant>,
+    pub families: actors::Entities<TokenFamily>,
+    pub flows: actors::Entities<Flow>,
+    pub memberships: actors::Entities<Membership>,
+    pub sessions: actors::Entities<Session>,
     /// What is written into the trail of an organization and changes nothing else.
-    pub trails: Asked<Trail>,
+    pub trails: actors::Entities<Trail>,
 }
 
 impl Entities {

@@ -31,7 +31,7 @@ pub(in crate::http) struct Limiters {
     pub user_code_guesses: UserCodeGuesses,
 }
 
-/// What configuration says of them; without rates nobody is slowed down.
+/// Limits as configured; without rates no caller is slowed down.
 pub(super) struct Configured<'a> {
     pub limits: &'a Limits,
     pub rates: Option<Rates>,

@@ -216,10 +216,16 @@ fn gathered(roots: Vec<(Option<Origin>, Branch)>) -> Vec<Branch> {
 
 impl Branch {
     fn beginning(kind: Kind, id: String, first: Self) -> Self {
+        let client_id = (kind == Kind::Client).then(|| id.clone());
+        Self { client_id, holds: vec![first], ..Self::bare(kind, id) }
+    }
+
+    /// One of which nothing but its id is told.
+    fn bare(kind: Kind, id: String) -> Self {
         Self {
             kind,
-            client_id: (kind == Kind::Client).then(|| id.clone()),
             id,
+            client_id: None,
             client_name: None,
             account: None,
             act: Vec::new(),
@@ -229,7 +235,7 @@ impl Branch {
             authorization_details: Details::default(),
             created_at: None,
             expires_at: None,
-            holds: vec![first],
+            holds: Vec::new(),
         }
     }
 }
@@ -329,33 +335,11 @@ mod tests {
     use super::*;
 
     fn link(id: &str, parents: &[&str], session: Option<&str>) -> Link {
-        let branch = Branch {
-            id: id.to_owned(),
-            holds: Vec::new(),
-            created_at: Some(id.to_owned()),
-            ..Branch::beginning(Kind::Grant, String::new(), empty())
-        };
+        let created_at = Some(id.to_owned());
+        let branch = Branch { created_at, ..Branch::bare(Kind::Grant, id.to_owned()) };
         let parents = parents.iter().map(|one| (*one).to_owned()).collect();
         let origin = session.map(|id| (Kind::Session, id.to_owned()));
         Link { parents, origin, branch }
-    }
-
-    fn empty() -> Branch {
-        Branch {
-            kind: Kind::Grant,
-            id: String::new(),
-            client_id: None,
-            client_name: None,
-            account: None,
-            act: Vec::new(),
-            organization: None,
-            resource: None,
-            scopes: Vec::new(),
-            authorization_details: Details::default(),
-            created_at: None,
-            expires_at: None,
-            holds: Vec::new(),
-        }
     }
 
     fn drawn(branches: &[Branch]) -> String {
