@@ -21,7 +21,7 @@ const SCANS: usize = 2;
 
 /// What a read takes of the budget that a task has for a turn (128), beside one for each of its rows. A read does not wait:
 /// a task that makes many would keep its thread from all other tasks.
-const COST: usize = 8;
+const COST: usize = 32;
 
 /// Takes what reads cost from the budget of this task; where there is none left, other tasks of the thread run first.
 async fn pay(cost: usize) {
