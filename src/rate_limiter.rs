@@ -17,29 +17,53 @@ impl<K> Default for RateLimiter<K> {
     }
 }
 
-impl<K: Eq + Hash> RateLimiter<K> {
+impl<K: Clone + Eq + Hash> RateLimiter<K> {
     /// Takes one of what a key is allowed, or says when there will be one.
     pub fn take(&mut self, key: K, rate: Rate, now: Timestamp) -> Result<(), Timestamp> {
-        if self.full_at.len() >= MOST && !self.full_at.contains_key(&key) {
-            self.forget(now);
-        }
-        let held = self.full_at.get(&key).copied();
-        // No more is owed than the whole: a clock that was set back stops no caller for longer.
-        let full_at = held.unwrap_or(now).min(now + rate.whole());
-        let taken = rate.take(full_at, now);
-        self.full_at.insert(key, taken.unwrap_or(full_at));
-        taken.map(drop)
+        self.take_of_each(std::iter::once((key, rate)), now)
     }
 
-    /// Forgets the keys that owe nothing, and if that is not half of them, those that owe the least.
-    fn forget(&mut self, now: Timestamp) {
-        self.full_at.retain(|_, full_at| *full_at > now);
-        if self.full_at.len() > MOST / 2 {
-            let mut owed: Vec<Timestamp> = self.full_at.values().copied().collect();
-            let middle = owed.len() / 2;
-            let (_, middle, _) = owed.select_nth_unstable(middle);
-            self.full_at.retain(|_, full_at| *full_at > *middle);
+    /// Takes one of what each key is allowed; or nothing of any, and says when each has one.
+    pub fn take_of_each(
+        &mut self,
+        keys: impl Iterator<Item = (K, Rate)> + Clone,
+        now: Timestamp,
+    ) -> Result<(), Timestamp> {
+        let mut retry_at = None;
+        for (key, rate) in keys.clone() {
+            let Some(full_at) = self.full_at.get_mut(&key) else { continue };
+            // No more is owed than the whole: a clock that was set back stops no caller for longer.
+            *full_at = (*full_at).min(now + rate.whole());
+            retry_at = retry_at.max(rate.take(*full_at, now).err());
         }
+        if let Some(retry_at) = retry_at {
+            return Err(retry_at);
+        }
+        for (key, rate) in keys {
+            if self.full_at.len() >= MOST && !self.full_at.contains_key(&key) {
+                evict(&mut self.full_at, MOST, now, |full_at| *full_at);
+            }
+            let full_at = self.full_at.get(&key).copied().unwrap_or(now);
+            self.full_at.insert(key, rate.take(full_at, now).unwrap_or(full_at));
+        }
+        Ok(())
+    }
+}
+
+/// Makes room in a map that holds `most`: entries that are over go, and if that is not half of them, those that are over first.
+pub fn evict<K: Eq + Hash, V>(
+    map: &mut HashMap<K, V>,
+    most: usize,
+    now: Timestamp,
+    over_at: impl Fn(&V) -> Timestamp,
+) {
+    map.retain(|_, value| over_at(value) > now);
+    if map.len() > most / 2 {
+        let mut times: Vec<Timestamp> = map.values().map(&over_at).collect();
+        let middle = times.len() / 2;
+        let (_, middle, _) = times.select_nth_unstable(middle);
+        let middle = *middle;
+        map.retain(|_, value| over_at(value) > middle);
     }
 }
 
@@ -82,5 +106,25 @@ mod tests {
             limiter.take(key, RATE, later).unwrap();
         }
         assert!(limiter.full_at.len() <= MOST, "{}", limiter.full_at.len());
+    }
+
+    #[test]
+    fn a_key_that_owes_nothing_is_forgotten_first() {
+        let mut limiter = RateLimiter::default();
+        for key in 0..MOST {
+            limiter.take(key, RATE, NOW).unwrap();
+        }
+        limiter.take(MOST, RATE, NOW + RATE.refill).unwrap();
+        assert_eq!(limiter.full_at.len(), 1);
+    }
+
+    #[test]
+    fn where_one_key_has_none_left_nothing_is_taken_of_the_others() {
+        let mut limiter = RateLimiter::default();
+        assert_eq!(at_once(&mut limiter, 1, NOW), 3);
+        let both = [(2, RATE), (1, RATE)];
+        let retry_at = limiter.take_of_each(both.into_iter(), NOW).unwrap_err();
+        assert_eq!(retry_at, NOW + RATE.refill);
+        assert_eq!(at_once(&mut limiter, 2, NOW), 3);
     }
 }

@@ -51,7 +51,7 @@ const IPV6_PREFIXES: [(u8, u32); 3] = [(64, 1), (56, 2), (48, 4)];
 
 /// Returns the networks in which an address is counted, the narrowest first, and how many times
 /// the share of one address each of them has.
-pub fn networks(address: IpAddr) -> impl Iterator<Item = (IpNet, u32)> {
+pub fn networks(address: IpAddr) -> impl Iterator<Item = (IpNet, u32)> + Clone {
     let address = address.to_canonical();
     let prefixes = match address {
         IpAddr::V4(_) => &[(32, 1)][..],

@@ -41,7 +41,7 @@ pub struct ClientFailures {
     vitals: Arc<Vitals>,
 }
 
-#[derive(PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     proof: Proof,
     client: u64,

@@ -6,19 +6,16 @@
 use crate::{
     domain::{Rate, Timestamp},
     http::{answer::retry_after::RetryAfter, purpose::Purpose, vitals::Vitals},
+    rate_limiter::RateLimiter,
     transport::{AddressRules, machine, networks},
 };
 use ipnet::IpNet;
 use std::{
-    collections::HashMap,
     net::IpAddr,
     ops::{Index, IndexMut},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-
-/// How many networks are remembered for a purpose: a few megabytes at the very most.
-const MOST: usize = 65_536;
 
 /// How often one address may ask for each purpose, and one client for approvals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,22 +83,18 @@ impl IndexMut<Purpose> for Rates {
     }
 }
 
-/// When the allowance of each network will be whole again; one whose allowance is whole needs no
-/// entry.
-type Book = HashMap<IpNet, Timestamp>;
-
 /// The pace of every address.
 pub struct Pace {
     /// None switches it off.
     rates: Option<Rates>,
     addresses: Arc<AddressRules>,
-    books: [Mutex<Book>; Purpose::ALL.len()],
+    limiters: [Mutex<RateLimiter<IpNet>>; Purpose::ALL.len()],
     vitals: Arc<Vitals>,
 }
 
 impl Pace {
     pub fn new(rates: Option<Rates>, addresses: Arc<AddressRules>, vitals: Arc<Vitals>) -> Self {
-        Self { rates, addresses, books: Default::default(), vitals }
+        Self { rates, addresses, limiters: Default::default(), vitals }
     }
 
     /// Which addresses are proxies, and which are limited.
@@ -127,10 +120,13 @@ impl Pace {
         let Some(rates) = self.rates.filter(|_| self.addresses.is_limited(address)) else {
             return Ok(());
         };
-        let book = &self.books[purpose as usize];
-        let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = take(&mut book, rates[purpose], address, now);
-        drop(book);
+        let rate = rates[purpose];
+        let shares = networks(address).map(|(network, share)| {
+            let burst = rate.burst.saturating_mul(share);
+            (network, Rate { burst, refill: rate.refill / share })
+        });
+        let limiter = self.limiters[purpose as usize].lock();
+        let taken = limiter.unwrap_or_else(PoisonError::into_inner).take_of_each(shares, now);
         taken.map_err(|retry_at| {
             self.vitals.limited(purpose);
             RetryAfter::until(retry_at, now)
@@ -138,47 +134,10 @@ impl Pace {
     }
 }
 
-/// Takes one from every network of an address; or from none, and says when each has one.
-fn take(book: &mut Book, rate: Rate, address: IpAddr, now: Timestamp) -> Result<(), Timestamp> {
-    let shares = |(network, share): (IpNet, u32)| {
-        let burst = rate.burst.saturating_mul(share);
-        (network, Rate { burst, refill: rate.refill / share })
-    };
-    let mut retry_at = None;
-    for (network, rate) in networks(address).map(shares) {
-        let Some(full_at) = book.get_mut(&network) else { continue };
-        // No more is owed than the whole: a clock that was set back locks no client out.
-        *full_at = (*full_at).min(now + rate.whole());
-        retry_at = retry_at.max(rate.take(*full_at, now).err());
-    }
-    if let Some(retry_at) = retry_at {
-        return Err(retry_at);
-    }
-    for (network, rate) in networks(address).map(shares) {
-        if book.len() >= MOST && !book.contains_key(&network) {
-            make_room(book, now);
-        }
-        let full_at = book.get(&network).copied().unwrap_or(now);
-        book.insert(network, rate.take(full_at, now).unwrap_or(full_at));
-    }
-    Ok(())
-}
-
-/// Forgets the networks that owe nothing, and if that is not half of them, those that owe the least.
-fn make_room(book: &mut Book, now: Timestamp) {
-    book.retain(|_, full_at| *full_at > now);
-    if book.len() > MOST / 2 {
-        let mut owed: Vec<Timestamp> = book.values().copied().collect();
-        let middle = owed.len() / 2;
-        let (_, middle, _) = owed.select_nth_unstable(middle);
-        book.retain(|_, full_at| *full_at > *middle);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{net::Ipv4Addr, time::Duration};
+    use std::time::Duration;
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -195,10 +154,6 @@ mod tests {
     fn at_once(pace: &Pace, purpose: Purpose, address: &str, now: Timestamp) -> usize {
         let address = address.parse().unwrap();
         (0..1_000).take_while(|_| pace.take(purpose, address, now).is_ok()).count()
-    }
-
-    fn client(number: usize) -> IpAddr {
-        Ipv4Addr::from_bits(0x2000_0000 + u32::try_from(number).unwrap()).into()
     }
 
     #[test]
@@ -276,28 +231,5 @@ mod tests {
         assert_eq!(at_once(&pace, Purpose::Credential, "192.0.2.1", before), 0);
         let soon = before + Duration::from_secs(2);
         assert_eq!(at_once(&pace, Purpose::Credential, "192.0.2.1", soon), 2);
-    }
-
-    #[test]
-    fn clients_without_number_take_no_more_memory_and_free_none_that_owes() {
-        let pace = pace();
-        assert_eq!(at_once(&pace, Purpose::Credential, "192.0.2.1", NOW), 30);
-        for number in 0..3 * MOST {
-            assert!(pace.take(Purpose::Credential, client(number), NOW).is_ok());
-        }
-        assert!(pace.books[Purpose::Credential as usize].lock().unwrap().len() <= MOST);
-        let again = at_once(&pace, Purpose::Credential, "192.0.2.1", NOW);
-        assert_eq!(again, 0, "the client that owes most is remembered");
-    }
-
-    #[test]
-    fn a_client_that_owes_nothing_is_forgotten_first() {
-        let pace = pace();
-        for number in 0..MOST {
-            pace.take(Purpose::Flow, client(number), NOW).unwrap();
-        }
-        let later = NOW + Duration::from_secs(1);
-        pace.take(Purpose::Flow, client(MOST), later).unwrap();
-        assert_eq!(pace.books[Purpose::Flow as usize].lock().unwrap().len(), 1);
     }
 }

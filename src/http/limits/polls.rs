@@ -3,7 +3,7 @@
 //! It is kept in memory alone: a poll writes nothing. Only what waits is paced; what was decided is
 //! answered at any pace (contract §5).
 
-use crate::domain::Timestamp;
+use crate::{domain::Timestamp, rate_limiter::evict};
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
@@ -36,7 +36,8 @@ impl Polls {
     pub fn is_early(&self, id: &str, now: Timestamp) -> bool {
         let mut polls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if polls.len() >= MOST && !polls.contains_key(id) {
-            forget(&mut polls, now);
+            // After the longest interval no poll is early.
+            evict(&mut polls, MOST, now, |poll| poll.at + LONGEST);
         }
         let Some(poll) = polls.get_mut(id) else {
             polls.insert(id.to_owned(), Poll { at: now, interval: INTERVAL });
@@ -53,18 +54,6 @@ impl Polls {
     /// Forgets a device code that was decided.
     pub fn forget(&self, id: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
-    }
-}
-
-/// Forgets those that no poll can be early for, and if that is not half of them, the oldest.
-fn forget(polls: &mut HashMap<String, Poll>, now: Timestamp) {
-    polls.retain(|_, poll| now.since(poll.at) < LONGEST);
-    if polls.len() > MOST / 2 {
-        let mut times: Vec<Timestamp> = polls.values().map(|poll| poll.at).collect();
-        let middle = times.len() / 2;
-        let (_, middle, _) = times.select_nth_unstable(middle);
-        let middle = *middle;
-        polls.retain(|_, poll| poll.at > middle);
     }
 }
 
