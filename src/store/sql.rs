@@ -117,9 +117,9 @@ pub(super) const LIST_BELOW: &str = "SELECT l.rank, l.kind, l.id, e.version, e.s
      WHERE l.list = $1 AND l.owner = $2 AND (l.rank, l.id) > ($3, $4) AND l.rank < $5 \
      ORDER BY l.rank, l.id LIMIT $6 + 0";
 
-pub(super) const BEYOND: &str = "SELECT l.id FROM listings l \
-     WHERE l.list = $1 AND l.owner = $2 AND l.rank > $3 AND l.rank < $4 \
-     ORDER BY l.rank, l.id LIMIT $5 + 0 OFFSET $6 + 0";
+pub(super) const COUNT_PART: &str = "SELECT COUNT(*) FROM \
+     (SELECT 1 FROM listings l \
+       WHERE l.list = $1 AND l.owner = $2 AND l.rank > $3 AND l.rank < $4 LIMIT $5 + 0) AS listed";
 
 pub(super) const LIVE_BEYOND: &str = "SELECT l.id \
       FROM listings l JOIN entities e ON e.kind = l.kind AND e.id = l.id \

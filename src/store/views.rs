@@ -47,6 +47,11 @@ impl FreshReads {
         self.0.count(list, owner, most).await
     }
 
+    /// See [`Store::count_part`].
+    pub async fn count_part(&self, part: &ListPart<'_>, most: u32) -> Result<u32, ReadError> {
+        self.0.count_part(part, most).await
+    }
+
     /// See [`Store::live_beyond`].
     pub async fn live_beyond(
         &self,
@@ -183,9 +188,17 @@ impl Store {
     /// Counts the entries of a list, as far as `most`.
     pub async fn count(&self, list: &str, owner: &str, most: u32) -> Result<usize, ReadError> {
         let values = [Value::Text(list), Value::Text(owner), Value::Int(most.into())];
-        let rows = self.read(sql::COUNT, &values).await?;
-        let counted = rows.first().map(|row| row.int(0)).transpose()?;
-        Ok(counted.and_then(|counted| usize::try_from(counted).ok()).unwrap_or(0))
+        let counted = counted(&self.read(sql::COUNT, &values).await?)?;
+        Ok(usize::try_from(counted).unwrap_or(0))
+    }
+
+    /// Counts the entries of a part of a list, as far as `most`.
+    pub async fn count_part(&self, part: &ListPart<'_>, most: u32) -> Result<u32, ReadError> {
+        let ListPart { list, owner, above, below } = *part;
+        let [list, owner, above, below] = [list, owner, above, below].map(Value::Text);
+        let values = [list, owner, above, below, Value::Int(most.into())];
+        let counted = counted(&self.read(sql::COUNT_PART, &values).await?)?;
+        Ok(u32::try_from(counted).unwrap_or(0))
     }
 
     /// Reads a page of a list, after the entry with the rank and id given (empty: from its start).
@@ -246,11 +259,6 @@ impl Store {
         let ListPart { list, owner, above, below } = *part;
         let [list, owner, above, below] = [list, owner, above, below].map(Value::Text);
         let (kept, most) = (Value::Int(kept.into()), Value::Int(most.into()));
-        // Nearly always there are fewer entries, and no entity need be looked at.
-        let any = [list, owner, above, below, Value::Int(1), kept];
-        if self.read(sql::BEYOND, &any).await?.is_empty() {
-            return Ok(Vec::new());
-        }
         let live = [list, owner, above, below, Value::Int(now.millis()), most, kept];
         let rows = self.scan(sql::LIVE_BEYOND, &live).await?;
         Ok(rows.iter().map(|row| row.text(0)).collect::<engine::Result<_>>()?)
@@ -264,6 +272,11 @@ pub struct ListPart<'a> {
     pub owner: &'a str,
     pub above: &'a str,
     pub below: &'a str,
+}
+
+/// Reads the one column of a count.
+fn counted(rows: &[value::Row]) -> engine::Result<i64> {
+    Ok(rows.first().map(|row| row.int(0)).transpose()?.unwrap_or(0))
 }
 
 /// Reads the columns of [`sql::LIST`].

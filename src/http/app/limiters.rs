@@ -6,6 +6,7 @@ use crate::{
         limits::{
             attempts::Attempts,
             client_failures::ClientFailures,
+            headroom::Headroom,
             pace::{Pace, Rates},
             polls::Polls,
             refusals::Refusals,
@@ -23,6 +24,7 @@ use std::sync::Arc;
 pub(in crate::http) struct Limiters {
     pub attempts: Attempts,
     pub client_failures: ClientFailures,
+    pub headroom: Headroom,
     pub pace: Pace,
     pub polls: Polls,
     pub refusals: Refusals,
@@ -50,6 +52,7 @@ impl Limiters {
         Ok(Self {
             attempts: attempts.limiting(rates),
             client_failures: ClientFailures::new(limited, vitals.clone()),
+            headroom: Headroom::default(),
             pace: Pace::new(rates, addresses.clone(), vitals.clone()),
             polls: Polls::default(),
             refusals: Refusals::default(),

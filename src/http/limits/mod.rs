@@ -2,6 +2,7 @@
 
 pub mod attempts;
 pub mod client_failures;
+pub mod headroom;
 pub mod pace;
 pub mod polls;
 pub mod refusals;

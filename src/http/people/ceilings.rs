@@ -8,25 +8,19 @@ use crate::{
         token_family::{self, FAMILIES, MOST_FAMILIES},
     },
     http::app::App,
-    store::views::ListPart,
+    store::views::{ListPart, ReadError},
 };
 
-/// How many are ended at once: one begins at a time, on each node.
-const AT_ONCE: u32 = 8;
+/// How many are ended at once: as many as one person may begin in the second between two looks.
+const AT_ONCE: u32 = 256;
 
 /// Ends the longest unused sessions of an account beyond those that are kept. Where they cannot be read now, the next
 /// sign-in looks again.
 pub async fn keep_sessions(app: &App, context: &Context, account: &str) {
     // Ranks are digits.
     let part = ListPart { list: SESSIONS, owner: account, above: "", below: "g" };
-    let found = app.store.live_beyond(&part, (MOST_SESSIONS, AT_ONCE), app.clock.now()).await;
-    for id in found.unwrap_or_default() {
-        let ended =
-            app.entities.sessions.ask_detached(context, &id, session::Command::MakeRoom).await;
-        if ended.is_err() {
-            tracing::warn!("a session beyond those that are kept was not ended");
-        }
-        app.views.sessions.forget(&id);
+    for id in beyond(app, &part, MOST_SESSIONS).await.unwrap_or_default() {
+        app.entities.sessions.tell(context, &id, session::Command::MakeRoom);
     }
 }
 
@@ -35,12 +29,24 @@ pub async fn keep_families(app: &App, context: &Context, account: &str, client_i
     let client = ClientRank::of(client_id);
     let below = client.below();
     let part = ListPart { list: FAMILIES, owner: account, above: client.above(), below: &below };
-    let found = app.store.live_beyond(&part, (MOST_FAMILIES, AT_ONCE), app.clock.now()).await;
-    for id in found.unwrap_or_default() {
-        let make_room = token_family::Command::MakeRoom;
-        if app.entities.families.ask_detached(context, &id, make_room).await.is_err() {
-            tracing::warn!("a grant beyond those that are kept was not ended");
-        }
-        app.views.families.forget(&id);
+    for id in beyond(app, &part, MOST_FAMILIES).await.unwrap_or_default() {
+        app.entities.families.tell(context, &id, token_family::Command::MakeRoom);
     }
+}
+
+/// Returns the longest unused of what lives beyond the first `kept`. The store is asked only where there may be some.
+async fn beyond(app: &App, part: &ListPart<'_>, kept: u32) -> Result<Vec<String>, ReadError> {
+    let owner = format!("{} {} {}", part.list, part.owner, part.above);
+    let (headroom, now) = (&app.limits.headroom, app.clock.now());
+    if headroom.take(&owner, now) {
+        return Ok(Vec::new());
+    }
+    let listed = app.store.count_part(part, kept + 1).await?;
+    if listed <= kept {
+        headroom.counted(owner, kept - listed, now);
+        return Ok(Vec::new());
+    }
+    let found = app.store.live_beyond(part, (kept, AT_ONCE), now).await?;
+    headroom.full(owner, now);
+    Ok(found)
 }
