@@ -124,6 +124,7 @@ fn state(scene: &Scene) -> Outcome<String> {
         code_lives: Duration::from_mins(1),
         redirect_uri: scene.redirect_uri.clone(),
         challenge: Fingerprint::of(b"a verifier"),
+        key: None,
         nonce: Some("n-0S6_WzA2Mj".to_owned()),
         pushed: None,
         noted_in: None,

@@ -1,4 +1,4 @@
-//! Reading what others signed (RFC 7515): assertions and request objects of clients.
+//! Reading what others signed (RFC 7515): assertions, request objects and proofs of clients.
 //!
 //! The header is believed in two things: which algorithm was used, among ours, and which of the
 //! client's own keys. A key that comes with the token proves nothing, and what a header calls critical
@@ -7,6 +7,7 @@
 use crate::domain::signing_keys::SigningAlgorithm;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
+use serde_json::Value;
 
 /// Bytes; a longer one is not even looked at.
 const LONGEST: usize = 32 * 1024;
@@ -33,6 +34,8 @@ pub enum JwsFault {
     Critical,
     #[error("its header brings a key")]
     KeyInHeader,
+    #[error("its header brings no key")]
+    NoKeyInHeader,
 }
 
 /// A member that is given twice is an error: two readers could believe different ones.
@@ -48,8 +51,8 @@ struct Header {
     b64: bool,
     #[serde(default, deserialize_with = "given")]
     zip: bool,
-    #[serde(default, deserialize_with = "given")]
-    jwk: bool,
+    #[serde(default, deserialize_with = "value")]
+    jwk: Option<Value>,
     #[serde(default, deserialize_with = "given")]
     jku: bool,
     #[serde(default, deserialize_with = "given")]
@@ -63,9 +66,29 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(deserializer).map(|_| true)
 }
 
+/// Keeps a member that is there, be it null.
+fn value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
 impl<'a> Jws<'a> {
     /// Takes a token apart; verifies nothing.
     pub fn read(token: &'a str) -> Result<Self, JwsFault> {
+        match Self::take_apart(token)? {
+            (_, Some(_)) => Err(JwsFault::KeyInHeader),
+            (jws, None) => Ok(jws),
+        }
+    }
+
+    /// The same for a token that brings the key it is verified by.
+    pub(super) fn read_with_key(token: &'a str) -> Result<(Self, Value), JwsFault> {
+        match Self::take_apart(token)? {
+            (jws, Some(key)) => Ok((jws, key)),
+            (_, None) => Err(JwsFault::NoKeyInHeader),
+        }
+    }
+
+    fn take_apart(token: &'a str) -> Result<(Self, Option<Value>), JwsFault> {
         if token.len() > LONGEST {
             return Err(JwsFault::Malformed);
         }
@@ -78,17 +101,18 @@ impl<'a> Jws<'a> {
         if header.crit || header.b64 || header.zip {
             return Err(JwsFault::Critical);
         }
-        if header.jwk || header.jku || header.x5c || header.x5u {
+        if header.jku || header.x5c || header.x5u {
             return Err(JwsFault::KeyInHeader);
         }
-        Ok(Self {
+        let jws = Self {
             algorithm,
             kid: header.kid,
             typ: header.typ,
             payload: decode(payload)?,
             message: message.as_bytes(),
             signature: decode(signature)?,
-        })
+        };
+        Ok((jws, header.jwk))
     }
 
     /// Tells whether it has no type, or one of these, which are in lower case; `application/` may be
@@ -115,7 +139,7 @@ fn decode(text: &str) -> Result<Vec<u8>, JwsFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn token(header: &str) -> String {
         format!("{}.e30.AAAA", URL_SAFE_NO_PAD.encode(header))

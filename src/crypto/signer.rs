@@ -144,7 +144,10 @@ impl Signer {
 
     // The digests are signed, not the messages: only those calls ask for no source of randomness,
     // which the library would ignore in favour of its own.
-    fn signature(&self, message: &[u8]) -> Result<Vec<u8>, aws_lc_rs::error::Unspecified> {
+    pub(super) fn signature(
+        &self,
+        message: &[u8],
+    ) -> Result<Vec<u8>, aws_lc_rs::error::Unspecified> {
         match &self.key {
             Key::RsaPkcs1(key) => rsa_signature(key, &RSA_PKCS1_SHA256, message),
             Key::RsaPss(key) => rsa_signature(key, &RSA_PSS_SHA256, message),

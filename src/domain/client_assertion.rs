@@ -24,7 +24,7 @@ pub const BEHIND: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_hours(1);
 
 /// Bytes.
-const LONGEST_JTI: usize = 512;
+pub(super) const LONGEST_JTI: usize = 512;
 
 /// Whom a token is for: one, or several (RFC 7519 §4.1.3).
 #[derive(Clone, Debug, PartialEq, Eq)]

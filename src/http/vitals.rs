@@ -84,7 +84,7 @@ impl Vitals {
         Self {
             routes: paths.chain([NOWHERE]).map(|path| (path, route())).collect(),
             issued: grants.map(|grant| (grant, AtomicU64::new(0))).collect(),
-            refused: Default::default(),
+            refused: std::array::from_fn(|_| AtomicU64::new(0)),
             limited: Default::default(),
             looked_up: Default::default(),
         }

@@ -15,6 +15,7 @@ use porteiro::domain::{
     authorization_details::{Details, Fixed},
     client::Taking,
     grant::{Grant, Limits},
+    possession::Possession,
     requested_claims::RequestedClaims,
     token_family::{Issuing, Lifetimes, Narrowing, Reply, Start, TokenFamily},
 };
@@ -140,6 +141,7 @@ fn start(request: usize) -> Start {
         limits: Limits::default(),
         requirements: Vec::new(),
         lifetimes,
+        possession: Possession::default(),
     };
     Start { grant, refreshable: false, issuing }
 }

@@ -243,7 +243,6 @@ async fn everything_else_that_cannot_stand_is_refused_by_name() {
         ("sector_identifier_uri", json!("https://127.0.0.1/sector")),
         ("subject_type", json!("secret")),
         ("post_logout_redirect_uris", json!(["http://a.example/out"])),
-        ("dpop_bound_access_tokens", json!(true)),
         ("tls_client_certificate_bound_access_tokens", json!(true)),
     ] {
         let mut asked = json!({ "redirect_uris": ["https://a.example/cb"] });

@@ -164,7 +164,6 @@ async fn a_client_gets_no_token_for_an_api_of_which_it_holds_nothing() {
 async fn a_client_that_wants_bound_tokens_gets_no_others() {
     let server = TestServer::open().await;
     for (id, demand) in [
-        ("dpop", "dpop_bound_access_tokens = true"),
         ("mtls", "tls_client_certificate_bound_access_tokens = true"),
         ("fapi", "require_profile = \"fapi2\""),
     ] {

@@ -83,6 +83,7 @@ impl Person {
             authorization_details: grant.details.clone(),
             act: None,
             may_act: None,
+            cnf: None,
         };
         Ok(Self {
             families: Families::open(store, scene).await?,

@@ -8,6 +8,7 @@ use crate::domain::{
     delegation::{Act, MayAct},
     epoch::is_first,
     grant::Grant,
+    possession::Confirmation,
 };
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, time::Duration};
@@ -59,6 +60,9 @@ pub struct Claims<'a> {
     /// Who alone may act with it (RFC 8693 §4.4).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub may_act: Option<MayAct>,
+    /// The key without which it is worthless (RFC 7800 §3.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cnf: Option<Confirmation>,
 }
 
 /// What a token is made of; the authority in it has passed [`crate::domain::authority::narrow()`].
@@ -79,6 +83,7 @@ pub struct Mint<'a> {
     /// The grant of a person that it is issued under, and the family of that grant; without one the
     /// client speaks in its own name.
     pub under: Option<(&'a Grant, &'a str)>,
+    pub bound: Option<Confirmation>,
     pub now: Timestamp,
     pub lifetime: Duration,
 }
@@ -123,6 +128,7 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
             authorization_details: mint.granted.details().clone(),
             act: delegation.map(|one| one.act.clone()),
             may_act: mint.may_act.map(|sub| MayAct { sub: sub.to_owned() }),
+            cnf: mint.bound,
         }
     }
 }
@@ -216,6 +222,7 @@ mod tests {
             may_act: None,
             id: "random".to_owned(),
             under: Some((grant, "family")),
+            bound: None,
             now: NOW,
             lifetime: Duration::from_mins(5),
         });

@@ -5,6 +5,7 @@ use crate::domain::{
     authority::{Audience, Scopes},
     authorization_details::Details,
     grant::{Grant, Limits},
+    possession::Possession,
     requested_claims::RequestedClaims,
     token_family::{Issuing, Lifetimes, Narrowing, Reply},
 };
@@ -50,6 +51,7 @@ fn start() -> Start {
         limits,
         requirements: Vec::new(),
         lifetimes,
+        possession: Possession::default(),
     };
     Start { grant, refreshable: false, issuing }
 }

@@ -25,6 +25,9 @@ pub struct Request {
     /// SHA-256 of the verifier (RFC 7636 §4.2, S256).
     #[serde(rename = "p")]
     pub challenge: Fingerprint,
+    /// The thumbprint of the key by which alone the code is redeemed (`dpop_jkt`, RFC 9449 §10).
+    #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Fingerprint>,
     /// What the client thinks the person is called here (OIDC Core §3.1.2.1).
     #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
     pub login_hint: Option<String>,

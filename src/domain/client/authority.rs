@@ -4,6 +4,7 @@ use super::{AuthMethod, DeliveryMode, GrantType, KnownClient, ResponseType, redi
 use crate::domain::{
     authority::{Bound, GrantedAuthority, Permissions, RequestedAuthority, Widening, narrow},
     organization,
+    possession::BindingRules,
     signing_keys::SigningAlgorithm,
 };
 
@@ -88,7 +89,7 @@ impl KnownClient {
     }
 
     fn wants_what_is_offered(&self) -> Result<(), NotForCodes> {
-        if self.demands_bound_tokens() {
+        if self.demands_certificates() {
             return Err(NotForCodes::BoundTokens);
         }
         Ok(())
@@ -101,12 +102,18 @@ impl KnownClient {
             && (redirect_uri::is_loopback(uri) || redirect_uri::is_private_use(uri))
     }
 
-    /// Tells whether it wants its tokens bound to a key or a certificate, and no others.
-    pub fn demands_bound_tokens(&self) -> bool {
-        let metadata = &self.metadata;
-        metadata.dpop_bound_access_tokens
-            || metadata.tls_client_certificate_bound_access_tokens
-            || self.require_profile.is_some()
+    /// Says what its tokens must be bound to.
+    pub fn binding_rules(&self) -> BindingRules {
+        BindingRules {
+            key: self.metadata.dpop_bound_access_tokens,
+            certificate: self.metadata.tls_client_certificate_bound_access_tokens,
+            any: self.require_profile.is_some(),
+        }
+    }
+
+    /// Tells whether it wants its tokens bound to a certificate, or more than that, and no others.
+    pub fn demands_certificates(&self) -> bool {
+        self.metadata.tls_client_certificate_bound_access_tokens || self.require_profile.is_some()
     }
 
     /// Lists the roles that it holds at `home` and that exist there.

@@ -13,7 +13,7 @@ const LEAST_BITS: usize = 2048;
 const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 /// Why a key set cannot stand; reads on from the member's name. It never repeats a key's material.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeySetFault {
     #[error("is larger than {MOST_BYTES} bytes")]
     TooLarge,

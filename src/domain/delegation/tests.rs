@@ -3,6 +3,7 @@ use crate::domain::{
     Fingerprint, Machine as _,
     authority::{Permission, Permissions},
     grant::{HeldPermissions, Limits},
+    possession::Possession,
     token_family::{self, Command, Issuing, Lifetimes, Narrowing, Reply, Start, TokenFamily},
 };
 use proptest::prelude::*;
@@ -158,6 +159,7 @@ fn start(grant: Grant, limits: Limits, asked: Option<Scopes>) -> Command {
         limits,
         requirements: Vec::new(),
         lifetimes,
+        possession: Possession::default(),
     };
     Command::Start(Box::new(Start { grant, refreshable: false, issuing }))
 }

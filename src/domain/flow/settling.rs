@@ -229,6 +229,7 @@ impl Open {
                 code_lives: fresh.code_lives,
                 redirect_uri: request.reply_to.redirect_uri,
                 challenge: request.challenge,
+                key: request.key,
                 nonce: request.nonce,
                 pushed: request.pushed.clone(),
                 noted_in: None,

@@ -28,6 +28,7 @@ fn request() -> Request {
         },
         nonce: Some("n".to_owned()),
         challenge: Fingerprint::of(b"verifier"),
+        key: None,
         login_hint: None,
         ui_locales: None,
         pushed: None,

@@ -6,6 +6,7 @@ use crate::domain::{
     authority::{Audience, GrantedAuthority, Scopes},
     authorization_details::Details,
     grant::{Grant, Limits},
+    possession::Possession,
     pushed_request::Pushed,
 };
 use std::time::Duration;
@@ -37,6 +38,8 @@ pub struct Begin {
     pub code_lives: Duration,
     pub redirect_uri: String,
     pub challenge: Fingerprint,
+    /// The thumbprint of the key by which alone the code is redeemed (RFC 9449 §10).
+    pub key: Option<Fingerprint>,
     pub nonce: Option<String>,
     /// The pushed request that it answers: it is used up with it.
     pub pushed: Option<Pushed>,
@@ -90,6 +93,7 @@ pub struct Issuing {
     pub limits: Limits,
     pub requirements: Vec<Requirement>,
     pub lifetimes: Lifetimes,
+    pub possession: Possession,
 }
 
 /// What a client asks of its grant: it may ask for fewer scopes and details, and change nothing else.
@@ -152,6 +156,7 @@ impl Begin {
             code_lives,
             redirect_uri: String::new(),
             challenge: code,
+            key: None,
             nonce: None,
             pushed: None,
             noted_in: None,
@@ -167,6 +172,7 @@ impl Begin {
             expires_at: now + self.code_lives,
             redirect_uri: self.redirect_uri,
             challenge: self.challenge,
+            key: self.key,
             nonce: self.nonce,
         }
     }
@@ -191,6 +197,7 @@ impl Start {
             challenge: None,
             access_until: until.map_or(access_until, |until| until.min(access_until)),
             refresh: self.refreshable.then(|| issuing.token(now, now)),
+            bound: issuing.possession.of_refresh(),
             issued_for: (!self.refreshable).then_some(issuing.next),
         }
     }

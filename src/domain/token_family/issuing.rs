@@ -5,6 +5,7 @@ use crate::domain::{
     Decision, Record, Requirement,
     authority::GrantedAuthority,
     delegation::{Delegation, Root},
+    dpop::ProofUse,
     grant::Grant,
 };
 
@@ -38,7 +39,12 @@ impl Grant {
         let is_new = !events.is_empty();
         let issue = Issue { grant: self.clone(), granted };
         let decision = Decision::accept(events, Reply::Issue(Box::new(issue)));
-        if is_new { self.require(decision, &issuing.requirements) } else { decision }
+        if !is_new {
+            return decision;
+        }
+        // A proof leads to one token.
+        let proof = issuing.possession.proof.iter().map(ProofUse::birth);
+        self.require(proof.fold(decision, Decision::bearing), &issuing.requirements)
     }
 
     /// Grants what is asked of it, if that is a part of it and still covered.

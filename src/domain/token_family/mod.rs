@@ -7,10 +7,10 @@
 //! |---|---|---|---|
 //! | unborn | begin | pending: its code is out | |
 //! | unborn | start | alive, without a code; it stands for what was asked of the grant | more authority than is held now |
-//! | pending | redeem | alive | the code has expired; another client, redirect URI or verifier; more authority than is held now. The code stays as it is |
+//! | pending | redeem | alive | the code has expired; another client, redirect URI, verifier or key; more authority than is held now. The code stays as it is |
 //! | alive | redeem, the same code | **ended**: replayed | always; another client or verifier ends nothing |
-//! | alive | refresh, the present token | alive, with the next token | expired; another client; more than was granted, or than is held now. The token stays as it is |
-//! | alive | refresh, a former token | **ended**: reused | always; another client ends nothing |
+//! | alive | refresh, the present token | alive, with the next token | expired; another client, or another key where it is bound; more than was granted, or than is held now. The token stays as it is |
+//! | alive | refresh, a former token | **ended**: reused | always; another client or key ends nothing |
 //! | any but unborn | revoke | ended | another client |
 //! | any but unborn | end | ended: over | |
 //! | ended | anything | ended | always |
@@ -30,7 +30,7 @@ pub use command::{
     Begin, Command, Issuing, Lifetimes, Malformed, Narrowing, Redeem, Refresh, Start,
 };
 pub use outcome::{Born, FamilyView, Issue, Refusal, Reply};
-pub use state::{Alive, End, FirstIssue, Pending, RefreshToken};
+pub use state::{Alive, End, FirstIssue, Pending, Redeemed, RefreshToken};
 
 use super::{
     Birth, CLOCK_SKEW, ClientRank, Decision, Listing, Machine, SubCommand, Timestamp,
@@ -75,7 +75,7 @@ pub enum TokenFamily {
 pub enum Event {
     Begun(Box<Pending>),
     Started(Box<Alive>),
-    Redeemed { access_until: Timestamp, issued: FirstIssue },
+    Redeemed(Redeemed),
     Rotated { access_until: Timestamp, refresh: RefreshToken },
     Ended { why: End },
 }
@@ -228,8 +228,9 @@ impl TokenFamily {
         } else {
             FirstIssue::Once(issuing.next)
         };
-        let redeemed = Event::Redeemed { access_until: issuing.access_until(now), issued };
-        pending.grant.issue(issuing, vec![redeemed])
+        let access_until = issuing.access_until(now);
+        let redeemed = Redeemed { access_until, issued, bound: issuing.possession.of_refresh() };
+        pending.grant.issue(issuing, vec![Event::Redeemed(redeemed)])
     }
 
     fn refresh(&self, refresh: &Refresh, now: Timestamp) -> Decision<Self> {
@@ -243,6 +244,9 @@ impl TokenFamily {
         // Before anything is ended: a client that was never given the token proves nothing by it.
         if grant.client_id != issuing.client_id {
             return Decision::refuse(Refusal::WrongClient);
+        }
+        if !alive.is_held_by(&issuing.possession.held) {
+            return Decision::refuse(Refusal::WrongKey);
         }
         if alive.issued_for(issuing) {
             return grant.issue(issuing, Vec::new());
@@ -316,8 +320,8 @@ impl Machine for TokenFamily {
     const KIND: &'static str = "token_family";
     /// 2: the epoch of a membership; families without a code, under other families, and without a
     /// session. 3: ended with its account. 4: an organization without a membership. 5: held for another
-    /// party.
-    const REVISION: u32 = 5;
+    /// party. 6: bound to a key.
+    const REVISION: u32 = 6;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;
@@ -340,8 +344,8 @@ impl Machine for TokenFamily {
         match (&mut *self, event) {
             (_, Event::Begun(pending)) => *self = Self::Pending(pending.clone()),
             (_, Event::Started(alive)) => *self = Self::Alive(alive.clone()),
-            (Self::Pending(pending), Event::Redeemed { access_until, issued }) => {
-                *self = Self::Alive(Box::new(pending.redeemed(*access_until, *issued)));
+            (Self::Pending(pending), Event::Redeemed(redeemed)) => {
+                *self = Self::Alive(Box::new(pending.redeemed(redeemed)));
             }
             (Self::Alive(alive), Event::Rotated { access_until, refresh }) => {
                 // Lifetimes may be shortened, and nodes' clocks differ: an earlier token may end later.
@@ -354,7 +358,7 @@ impl Machine for TokenFamily {
                     Self::Ended { why: *why, client_id: self.client_id().to_owned(), forget_at };
             }
             // No such pair is ever decided.
-            (_, Event::Redeemed { .. } | Event::Rotated { .. }) => {}
+            (_, Event::Redeemed(_) | Event::Rotated { .. }) => {}
         }
     }
 
@@ -397,3 +401,5 @@ impl Machine for TokenFamily {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_possession;

@@ -57,6 +57,8 @@ pub enum Refusal {
     WrongRedirectUri,
     #[error("the verifier does not belong to the challenge")]
     WrongVerifier,
+    #[error("it is bound to another key than the caller holds")]
+    WrongKey,
     #[error("the code was presented again: its family has ended")]
     Replayed,
     #[error("the refresh token was presented again: its family has ended")]

@@ -1,7 +1,11 @@
 //! What a token family is while it lives.
 
 use super::{Issuing, Redeem, Refusal};
-use crate::domain::{Fingerprint, Timestamp, grant::Grant};
+use crate::domain::{
+    Fingerprint, Timestamp,
+    grant::Grant,
+    possession::{Confirmation, HeldKeys},
+};
 use serde::{Deserialize, Serialize};
 
 /// A family whose code is out.
@@ -15,6 +19,9 @@ pub struct Pending {
     pub redirect_uri: String,
     /// SHA-256 of the verifier (RFC 7636 §4.2, S256).
     pub challenge: Fingerprint,
+    /// The thumbprint of the key by which alone it is redeemed (RFC 9449 §10).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<Fingerprint>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
 }
@@ -34,6 +41,9 @@ pub struct Alive {
     pub(super) access_until: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) refresh: Option<RefreshToken>,
+    /// The key that its refresh tokens are bound to: those of a public client are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) bound: Option<Confirmation>,
     /// The `next` of the request it issued to, where no refresh token was given out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) issued_for: Option<Fingerprint>,
@@ -81,10 +91,14 @@ impl Pending {
         if redeem.verifier != Some(self.challenge) {
             return Err(Refusal::WrongVerifier);
         }
+        if self.key.is_some() && self.key != redeem.issuing.possession.held.key {
+            return Err(Refusal::WrongKey);
+        }
         Ok(())
     }
 
-    pub(super) fn redeemed(&self, access_until: Timestamp, issued: FirstIssue) -> Alive {
+    pub(super) fn redeemed(&self, redeemed: &Redeemed) -> Alive {
+        let Redeemed { access_until, issued, bound } = *redeemed;
         let (refresh, issued_for) = match issued {
             FirstIssue::Refreshable(token) => (Some(token), None),
             FirstIssue::Once(next) => (None, Some(next)),
@@ -96,9 +110,19 @@ impl Pending {
             challenge: Some(self.challenge),
             access_until,
             refresh,
+            bound,
             issued_for,
         }
     }
+}
+
+/// What came of a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Redeemed {
+    pub access_until: Timestamp,
+    pub issued: FirstIssue,
+    /// The key that refresh tokens are bound to.
+    pub bound: Option<Confirmation>,
 }
 
 /// What the first request of a family was given beside an access token.
@@ -127,6 +151,11 @@ impl Alive {
     pub(super) fn issued_for(&self, issuing: &Issuing) -> bool {
         let last = self.refresh.map(|token| token.fingerprint).or(self.issued_for);
         last == Some(issuing.next)
+    }
+
+    /// Checks that a caller holds the key that its refresh tokens are bound to.
+    pub(super) fn is_held_by(&self, held: &HeldKeys) -> bool {
+        self.bound.is_none_or(|bound| held.holds(&bound))
     }
 
     pub(super) fn over_at(&self) -> Timestamp {

@@ -6,19 +6,20 @@ use crate::domain::{
     authority::{Audience, Permission, Permissions, Scopes, Widening},
     authorization_details::Details,
     grant::{HeldPermissions, Limits, MembershipRef},
+    possession::Possession,
     requested_claims::RequestedClaims,
     session::Session,
 };
 use std::time::Duration;
 
-const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+pub(super) const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const DAY: Duration = Duration::from_hours(24);
 
 fn scopes(text: &str) -> Scopes {
     Scopes::parse(text).unwrap()
 }
 
-fn fingerprint(secret: &str) -> Fingerprint {
+pub(super) fn fingerprint(secret: &str) -> Fingerprint {
     Fingerprint::of(secret.as_bytes())
 }
 
@@ -66,13 +67,14 @@ const LIFETIMES: Lifetimes = Lifetimes {
     refresh_ceiling: Duration::from_hours(30 * 24),
 };
 
-fn begin(scope: &str) -> Begin {
+pub(super) fn begin(scope: &str) -> Begin {
     Begin {
         grant: grant(scope),
         code: fingerprint("code"),
         code_lives: Duration::from_mins(1),
         redirect_uri: "https://app.example/cb".to_owned(),
         challenge: fingerprint("verifier"),
+        key: None,
         nonce: Some("n".to_owned()),
         pushed: None,
         noted_in: None,
@@ -88,10 +90,11 @@ fn issuing(next: &str) -> Issuing {
         limits: limits(&["invoices:*"]),
         requirements: Vec::new(),
         lifetimes: LIFETIMES,
+        possession: Possession::default(),
     }
 }
 
-fn redeem() -> Redeem {
+pub(super) fn redeem() -> Redeem {
     Redeem {
         code: fingerprint("code"),
         redirect_uri: Some("https://app.example/cb".to_owned()),
@@ -106,7 +109,7 @@ fn redeem_again() -> Redeem {
     Redeem { issuing: issuing("other"), ..redeem() }
 }
 
-fn refresh(token: &str, next: &str) -> Refresh {
+pub(super) fn refresh(token: &str, next: &str) -> Refresh {
     Refresh { token: fingerprint(token), issuing: issuing(next) }
 }
 
@@ -150,7 +153,11 @@ fn pending() -> TokenFamily {
     family
 }
 
-fn ask(family: &mut TokenFamily, command: &Command, now: Timestamp) -> Result<Reply, Refusal> {
+pub(super) fn ask(
+    family: &mut TokenFamily,
+    command: &Command,
+    now: Timestamp,
+) -> Result<Reply, Refusal> {
     let decision = family.decide(command, now);
     for event in &decision.events {
         family.apply(event);

@@ -42,7 +42,9 @@ impl From<NotForCodes> for AuthorizationError {
     fn from(why: NotForCodes) -> Self {
         let description = match why {
             NotForCodes::NotRegistered => "the client is not registered for authorization codes",
-            NotForCodes::BoundTokens => "the client wants bound tokens, which are not offered yet",
+            NotForCodes::BoundTokens => {
+                "the client wants tokens bound to certificates, which are not offered yet"
+            }
         };
         Self::new(Code::UnauthorizedClient, description)
     }

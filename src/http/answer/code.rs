@@ -49,10 +49,12 @@ pub enum Code {
     InsufficientScope,
     // RFC 9470 §3
     InsufficientUserAuthentication,
+    // RFC 9449 §5
+    InvalidDpopProof,
 }
 
 impl Code {
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -85,6 +87,7 @@ impl Code {
         Self::InvalidToken,
         Self::InsufficientScope,
         Self::InsufficientUserAuthentication,
+        Self::InvalidDpopProof,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -121,6 +124,7 @@ impl Code {
             Self::InvalidToken => "invalid_token",
             Self::InsufficientScope => "insufficient_scope",
             Self::InsufficientUserAuthentication => "insufficient_user_authentication",
+            Self::InvalidDpopProof => "invalid_dpop_proof",
         }
     }
 

@@ -5,6 +5,7 @@ use super::{
     change::{CONFLICT, Change, version_tag},
     denied::Denied,
     operation::Operation,
+    presented::PresentedCredential,
 };
 use crate::{
     actors::Hydrated,
@@ -14,6 +15,7 @@ use crate::{
         answer::{error::Problem, private_json},
         app::App,
         extract::{
+            bearer::{self, Scheme},
             context::RequestContext,
             json::{self, shaped},
             origin::Origin,
@@ -72,9 +74,10 @@ pub async fn serve(
 ) -> Response {
     let params = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let issuer = app.issuer.clone();
+    let scheme = bearer::presented(request.headers()).map_or(Scheme::Bearer, |one| one.scheme);
     match admit(operation, app, params, request).await {
         Ok(answer) => answer.unwrap_or_else(Problem::into_response),
-        Err(denied) => denied.answer(&issuer),
+        Err(denied) => denied.answer(&issuer, scheme),
     }
 }
 
@@ -88,17 +91,19 @@ async fn admit(
     let (mut head, body) = request.into_parts();
     let Ok(RequestContext(context)) = RequestContext::from_request_parts(&mut head, &app).await;
     let Ok(Origin(address)) = Origin::from_request_parts(&mut head, &app).await;
-    let let_in = async |context: Context| {
-        let mut caller = Caller::of(&app, context, &head.headers).await?;
+    let let_in = async |context: Context, presented: &PresentedCredential<'_>| {
+        let mut caller = Caller::of(&app, context, presented).await?;
         let home = admitted(operation, &app, &caller, &params).await?;
         if caller.is_administrator() {
             caller.context = caller.context.because(reason(&head.headers)?);
         }
         Ok::<_, Denied>((caller, home))
     };
-    let (mut caller, mut home) = {
+    let (presented, (mut caller, mut home)) = {
         let _permit = app.limits.request_permits.work(address).map_err(Problem::from)?;
-        let_in(context.clone()).await?
+        let presented = PresentedCredential::of(&app, &context, &head).await?;
+        let let_in = let_in(context.clone(), &presented).await?;
+        (presented, let_in)
     };
     let query = read_query(operation, head.uri.query().unwrap_or_default())?;
     if caller.is_administrator() {
@@ -123,7 +128,7 @@ async fn admit(
             break answer;
         }
         // Nothing happened: it is decided again on what is true now, by a caller who is still let in.
-        (caller, home) = let_in(context.clone()).await?;
+        (caller, home) = let_in(context.clone(), &presented).await?;
     };
     caller.note_use(&app);
     Ok(answer)

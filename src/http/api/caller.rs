@@ -1,9 +1,13 @@
 //! Who calls, for which organization, and what they hold there.
 
-use super::{call::PERMISSION_REQUIRED, credential::Credential, denied::Denied};
+use super::{
+    call::PERMISSION_REQUIRED,
+    credential::Credential,
+    denied::Denied,
+    presented::{PresentedCredential, invalid_token},
+};
 use crate::{
     actors::{MultiCommit, key_backing},
-    crypto::API_KEY_PREFIX,
     domain::{
         Actor, Context, Machine as _, Timestamp,
         access_token::Claims,
@@ -17,9 +21,8 @@ use crate::{
         organization::{self, Organization},
     },
     http::{
-        answer::error::{Code, OAuthError, Problem},
+        answer::error::{OAuthError, Problem},
         app::App,
-        extract::bearer::{Missing, bearer},
         grants::{
             api_key::{self, KeyLookup},
             token_validity,
@@ -28,7 +31,7 @@ use crate::{
         reading::read_token::Good,
     },
 };
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use std::sync::Arc;
 
 /// A caller whose token, key or session is good for our own API.
@@ -142,21 +145,19 @@ pub const INVALID_TOKEN: Problem = Problem::new(
 );
 
 impl Caller {
-    /// Reads who calls from the token that the request bears.
-    pub async fn of(app: &App, context: Context, headers: &HeaderMap) -> Result<Self, Denied> {
-        let token = bearer(headers).map_err(|missing| match missing {
-            // RFC 6750 §3.1: a caller without a token is told only how to present one.
-            Missing::None => Denied::challenged(INVALID_TOKEN, String::new()),
-            Missing::Malformed => invalid_token(),
-        })?;
-        if token.starts_with(API_KEY_PREFIX) {
-            return Self::by_key(app, context, token).await;
-        }
-        let claims = app.read_access_token(token).filter(|claims| app.is_own_api(&claims.aud));
-        let claims = claims.ok_or_else(invalid_token)?;
-        let good = token_validity::of_token(app, &claims, None).await.map_err(unavailable)?;
+    /// Reads who calls from what the request presents.
+    pub async fn of(
+        app: &App,
+        context: Context,
+        presented: &PresentedCredential<'_>,
+    ) -> Result<Self, Denied> {
+        let claims = match presented {
+            PresentedCredential::Key(text) => return Self::by_key(app, context, text).await,
+            PresentedCredential::Token(claims) => claims,
+        };
+        let good = token_validity::of_token(app, claims, None).await.map_err(unavailable)?;
         let good = good.ok_or_else(invalid_token)?;
-        Self::by_token(app, context, &claims, &good).ok_or_else(invalid_token)
+        Self::by_token(app, context, claims, &good).ok_or_else(invalid_token)
     }
 
     async fn by_key(app: &App, context: Context, text: &str) -> Result<Self, Denied> {
@@ -367,11 +368,6 @@ pub const SUSPENDED: Problem = Problem::new(
     "organization_suspended",
     "the organization is suspended and accepts no change",
 );
-
-fn invalid_token() -> Denied {
-    let challenge = format!(", error=\"{}\"", Code::InvalidToken.name());
-    Denied::challenged(INVALID_TOKEN, challenge)
-}
 
 fn unavailable(error: OAuthError) -> Denied {
     Denied::from(Problem::from(error))

@@ -1,6 +1,10 @@
 //! A refusal before an operation is reached, and how the caller may do better (RFC 6750 §3).
 
-use crate::http::{answer::error::Problem, routes};
+use crate::http::{
+    answer::error::Problem,
+    extract::{bearer::Scheme, possession},
+    routes,
+};
 use axum::{
     http::{HeaderValue, header},
     response::{IntoResponse as _, Response},
@@ -18,12 +22,12 @@ impl Denied {
         Self { problem: Box::new(problem), challenge: Some(challenge) }
     }
 
-    /// Answers with it, and says where clients learn who guards this API (RFC 9728 §5.1).
-    pub fn answer(self, issuer: &str) -> Response {
+    /// Answers with it to a caller that presented something by this scheme, and says where clients learn who guards this API (RFC 9728 §5.1).
+    pub fn answer(self, issuer: &str, scheme: Scheme) -> Response {
         let mut response = (*self.problem).into_response();
         let metadata = format!("resource_metadata=\"{issuer}{}\"", routes::PROTECTED_API);
         let text = self.challenge;
-        let text = text.map(|rest| format!("Bearer realm=\"porteiro\", {metadata}{rest}"));
+        let text = text.map(|rest| possession::challenge(scheme, &format!(", {metadata}{rest}")));
         if let Some(value) = text.and_then(|text| HeaderValue::try_from(text).ok()) {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
         }

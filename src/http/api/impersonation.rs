@@ -24,6 +24,7 @@ use crate::{
         is_hidden,
         membership::{Known, Membership},
         organization,
+        possession::Possession,
         requested_claims::RequestedClaims,
         token_family::Narrowing,
     },
@@ -126,7 +127,8 @@ pub async fn begin(mut call: Call) -> Answer {
     let grant = grant(&call, home, (&token, client), wanted).await?;
     let context = call.caller.context.clone().because(reason.0);
     let narrowing = Narrowing::default();
-    let starting = Starting { grant, narrowing, token: None };
+    let possession = Possession::default();
+    let starting = Starting { grant, narrowing, token: None, possession };
     let issued = issuing::start(&call.app, (&context, &seen), starting).await;
     let TokenResponse { access_token, token_type, expires_in, scope, .. } =
         issued.map_err(refused)?;

@@ -38,6 +38,7 @@ mod operation;
 mod operations;
 mod organizations;
 mod page;
+mod presented;
 mod roles;
 mod webhooks;
 mod words;

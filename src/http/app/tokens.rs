@@ -4,7 +4,8 @@ use super::App;
 use crate::{
     crypto::PairwiseSubjects,
     domain::{
-        access_token, client::KnownClient, id_token::IdToken, signing_keys::SigningAlgorithm,
+        access_token, client::KnownClient, id_token::IdToken, possession::HeldKeys,
+        signing_keys::SigningAlgorithm,
     },
     http::{answer::error::OAuthError, reading::read_token::ReadToken},
 };
@@ -34,8 +35,19 @@ impl App {
         Ok(token)
     }
 
-    /// Reads an access token of ours that has not expired; says nothing of revocation.
-    pub(in crate::http) fn read_access_token(&self, token: &str) -> Option<Arc<ReadToken>> {
+    /// Reads an access token of ours that is presented by a caller with these keys: one that is bound is nothing without
+    /// its key. Says nothing of revocation.
+    pub(in crate::http) fn read_held_token(
+        &self,
+        token: &str,
+        held: &HeldKeys,
+    ) -> Option<Arc<ReadToken>> {
+        let claims = self.read_token_of_another(token)?;
+        claims.cnf.is_none_or(|bound| held.holds(&bound)).then_some(claims)
+    }
+
+    /// Reads an access token of ours that has not expired, for a caller that asks about it and is granted nothing by it.
+    pub(in crate::http) fn read_token_of_another(&self, token: &str) -> Option<Arc<ReadToken>> {
         let verifiers = self.crypto.keys.borrow().verifiers.clone();
         let claims = self.crypto.verified_tokens.read(&verifiers, token)?;
         let now = self.clock.now().seconds();

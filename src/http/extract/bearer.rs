@@ -1,4 +1,4 @@
-//! Bearer tokens: any holder may use them.
+//! The access token that a request presents, and by which scheme.
 
 use axum::http::{HeaderMap, header};
 
@@ -9,8 +9,24 @@ pub enum Missing {
     Malformed,
 }
 
-/// Reads the token that a request bears (RFC 6750 §2.1).
-pub fn bearer(headers: &HeaderMap) -> Result<&str, Missing> {
+/// How a token is presented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// Any holder may use it, or the holder of a certificate (RFC 6750 §2.1).
+    Bearer,
+    /// With a proof of its key (RFC 9449 §7.1).
+    Dpop,
+}
+
+/// A token, as it was presented.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PresentedToken<'a> {
+    pub token: &'a str,
+    pub scheme: Scheme,
+}
+
+/// Reads the token that a request presents.
+pub fn presented(headers: &HeaderMap) -> Result<PresentedToken<'_>, Missing> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let value = match (given.next(), given.next()) {
         (None, _) => return Err(Missing::None),
@@ -18,7 +34,19 @@ pub fn bearer(headers: &HeaderMap) -> Result<&str, Missing> {
         (Some(_), Some(_)) => return Err(Missing::Malformed),
     };
     let (scheme, token) = value.split_once(' ').ok_or(Missing::Malformed)?;
+    let scheme = match scheme {
+        name if name.eq_ignore_ascii_case("bearer") => Scheme::Bearer,
+        name if name.eq_ignore_ascii_case("dpop") => Scheme::Dpop,
+        _ => return Err(Missing::Malformed),
+    };
     let token = token.trim();
-    let is_bearer = scheme.eq_ignore_ascii_case("bearer") && !token.is_empty();
-    if is_bearer { Ok(token) } else { Err(Missing::Malformed) }
+    if token.is_empty() { Err(Missing::Malformed) } else { Ok(PresentedToken { token, scheme }) }
+}
+
+/// Reads a token that any holder may use.
+pub fn bearer(headers: &HeaderMap) -> Result<&str, Missing> {
+    match presented(headers)? {
+        PresentedToken { token, scheme: Scheme::Bearer } => Ok(token),
+        PresentedToken { scheme: Scheme::Dpop, .. } => Err(Missing::Malformed),
+    }
 }

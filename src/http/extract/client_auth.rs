@@ -7,6 +7,7 @@
 use super::{
     client_assertion::{self, Assertion},
     form::{Form, Posted, decode},
+    possession::{self, ProofPlace, Proved},
     signed_claims::Disbelieved,
 };
 use crate::http::{
@@ -20,9 +21,10 @@ use crate::{
     domain::{
         Actor, Context, Fingerprint, Machine as _, Secret, Timestamp,
         client::{AuthMethod, Client, KnownClient, LONGEST_ID},
+        possession::{Possession, Unbound},
     },
 };
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use std::{borrow::Cow, net::IpAddr, sync::Arc};
 
@@ -35,6 +37,8 @@ pub struct Caller {
     pub confidential: bool,
     /// Of the request; the client acts.
     pub context: Context,
+    /// The keys that it holds.
+    pub proved: Proved,
 }
 
 impl Caller {
@@ -47,10 +51,49 @@ impl Caller {
         &self.seen
     }
 
+    /// Says what a token is bound to that is issued to it now, or why it gets none.
+    pub fn possession(&self) -> Result<Possession, OAuthError> {
+        let Proved { held, proof } = &self.proved;
+        let bound = self.client().binding_rules().bind(held).map_err(unbound)?;
+        Ok(Possession {
+            held: *held,
+            bound,
+            binds_refresh: !self.confidential,
+            proof: proof.clone(),
+        })
+    }
+
+    /// The same where no commit uses the proof up: it is used up now.
+    pub async fn possession_spent(&self, app: &App) -> Result<Possession, OAuthError> {
+        let possession = self.possession()?;
+        if let Some(proof) = &possession.proof {
+            possession::spend(app, &self.context, proof).await?;
+        }
+        Ok(Possession { proof: None, ..possession })
+    }
+
     /// Insists on a client that has proved who it is.
     pub fn confidential(&self) -> Result<&KnownClient, OAuthError> {
         if self.confidential { Ok(self.client()) } else { Err(FAILED) }
     }
+}
+
+fn unbound(why: Unbound) -> OAuthError {
+    let (code, description) = match why {
+        Unbound::NoProof => (
+            Code::InvalidDpopProof,
+            "the tokens of this client are bound to a key: the request needs a DPoP proof",
+        ),
+        Unbound::NoCertificate => (
+            Code::InvalidRequest,
+            "the tokens of this client are bound to a certificate, and the connection has none",
+        ),
+        Unbound::Neither => (
+            Code::InvalidRequest,
+            "the tokens of this client are bound: the request needs a DPoP proof or a certificate",
+        ),
+    };
+    OAuthError::new(code, description)
 }
 
 /// The one type of assertion that authenticates (RFC 7523 §2.2).
@@ -122,7 +165,14 @@ async fn believe(
             Err(client_assertion::Refused::Failed(error)) => return Err(error),
         }
     }
-    Ok(Caller { seen, confidential, context })
+    let place = ProofPlace {
+        method: &Method::POST,
+        path: &posted.path,
+        headers: &posted.headers,
+        token: None,
+    };
+    let proved = possession::prove(app, &place)?;
+    Ok(Caller { seen, confidential, context, proved })
 }
 
 /// Counts a failure, and says the same of all of them until there are too many.

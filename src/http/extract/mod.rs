@@ -10,6 +10,7 @@ pub mod form;
 pub mod json;
 pub mod link;
 pub mod origin;
+pub mod possession;
 pub mod request_source;
 pub mod signed_claims;
 

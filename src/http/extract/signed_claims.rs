@@ -2,10 +2,10 @@
 
 use super::json;
 use crate::{
-    crypto::{JwsFault, Unverified},
+    crypto::{JwsFault, ProofFault, Unverified},
     domain::{
         client_assertion::{Audience, Fault},
-        request_object,
+        dpop, request_object,
     },
 };
 use serde_json::{Map, Value};
@@ -28,6 +28,10 @@ pub enum Disbelieved {
     Claims(#[from] Fault),
     #[error(transparent)]
     Object(#[from] request_object::Fault),
+    #[error(transparent)]
+    Proof(#[from] ProofFault),
+    #[error(transparent)]
+    ProofClaims(#[from] dpop::Fault),
     #[error("its algorithm is not the one that the client registered")]
     OtherAlgorithm,
     #[error(transparent)]

@@ -147,7 +147,8 @@ pub async fn begin(
         let (id, name) = ticket.seal_named(&app.crypto.vault.now(), &*app.dice);
         let (leaving, offers_passkey) = (None, false);
         let opened = Opened { id, name, seed, leaving, source, context, offers_passkey };
-        user_code::enter(app, &opened, &code).await?.answer
+        // Boxed: few flows take this way.
+        Box::pin(user_code::enter(app, &opened, &code)).await?.answer
     } else {
         let document = begun(app, seed).await?;
         let document = document.telling_accounts(app, &context, &source).await?;

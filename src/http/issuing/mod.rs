@@ -14,6 +14,7 @@ use crate::{
         client::{Client, KnownClient},
         grant::Grant,
         id_token::{self, IdToken},
+        possession::Confirmation,
         signing_keys::SigningAlgorithm,
         token_family::{Lifetimes, Reply},
     },
@@ -67,6 +68,8 @@ pub struct Signing<'a> {
     pub epoch: u64,
     /// The grant of a person, if there is one.
     pub under: Option<Under<'a>>,
+    /// The key that the access token is bound to.
+    pub bound: Option<Confirmation>,
 }
 
 /// A grant of a person, and its family.
@@ -88,6 +91,8 @@ pub struct FamilySigner {
     /// The claims of the person that the ID token tells.
     pub profile: Arc<Map<String, Value>>,
     pub roles: Vec<String>,
+    /// The key that the access token is bound to.
+    pub bound: Option<Confirmation>,
 }
 
 impl FamilySigner {
@@ -96,11 +101,20 @@ impl FamilySigner {
         let (Reply::Issue(issue), Some(client)) = (reply, self.client.machine.known()) else {
             return None;
         };
-        let Self { app, family, nonce, profile, roles, .. } = self;
+        let Self { app, family, nonce, profile, roles, bound, .. } = self;
         let under = Under { grant: &issue.grant, family, nonce: nonce.as_deref(), profile };
         let epoch = issue.grant.epochs();
         let granted = &issue.granted;
-        Some(sign(app, Signing { client, granted, roles, epoch, under: Some(under) }))
+        let (under, bound) = (Some(under), *bound);
+        Some(sign(app, Signing { client, granted, roles, epoch, under, bound }))
+    }
+}
+
+/// How a token is presented (RFC 6750, RFC 9449 §5).
+pub fn token_type(bound: Option<Confirmation>) -> &'static str {
+    match bound {
+        Some(Confirmation::Key(_)) => "DPoP",
+        Some(Confirmation::Certificate(_)) | None => "Bearer",
     }
 }
 
@@ -112,8 +126,8 @@ pub fn audience(app: &App, name: &str) -> Audience {
 /// Refuses a client that must not get the tokens that are issued here.
 pub fn check_client(client: &KnownClient) -> Result<(), OAuthError> {
     // A token that any holder could use is not what such a client has asked for.
-    if client.demands_bound_tokens() {
-        let why = "the client wants bound tokens, which are not offered yet";
+    if client.demands_certificates() {
+        let why = "the client wants tokens bound to certificates, which are not offered yet";
         return Err(OAuthError::new(Code::UnauthorizedClient, why));
     }
     Ok(())
@@ -130,7 +144,7 @@ pub fn lifetimes(app: &App) -> Lifetimes {
 
 /// Signs what was granted: an access token, and an ID token where a person granted `openid`.
 pub fn sign(app: &App, signing: Signing<'_>) -> Result<TokenResponse, OAuthError> {
-    let Signing { client, granted, roles, epoch, under } = signing;
+    let Signing { client, granted, roles, epoch, under, bound } = signing;
     let now = app.clock.now();
     let person = under.and_then(|under| under.grant.account.as_deref());
     let pseudonym = person.map(|account| app.subject(client, account));
@@ -147,6 +161,7 @@ pub fn sign(app: &App, signing: Signing<'_>) -> Result<TokenResponse, OAuthError
         may_act: client.may_act.as_deref(),
         id: draw_id_at(&*app.dice, now),
         under: under.map(|under| (under.grant, under.family)),
+        bound,
         now,
         lifetime: app.settings.lifetimes.access_token,
     });
@@ -179,7 +194,7 @@ pub fn sign(app: &App, signing: Signing<'_>) -> Result<TokenResponse, OAuthError
     Ok(TokenResponse {
         access_token,
         exchanged_for: None,
-        token_type: "Bearer",
+        token_type: token_type(bound),
         expires_in: u64::try_from(claims.exp - claims.iat).unwrap_or_default(),
         refresh_token: None,
         id_token,

@@ -13,6 +13,7 @@ use crate::{
         api_key::ApiKey,
         client::{Client, KnownClient, Taking},
         grant::Grant,
+        possession::Possession,
         session::Session,
         token_family::{Command, Issuing, Narrowing, Refusal, Reply, Start, TokenFamily},
     },
@@ -56,6 +57,8 @@ pub struct Starting<'a> {
     pub narrowing: Narrowing,
     /// What it is given for, if that is a token.
     pub token: Option<&'a SubjectToken>,
+    /// What the party that is to hold it has proved; its proof is used up before.
+    pub possession: Possession,
 }
 
 /// A token that seems good; the commit that issues under it decides.
@@ -71,7 +74,7 @@ pub async fn start(
     (context, seen): (&Context, &Arc<Hydrated<Client>>),
     starting: Starting<'_>,
 ) -> Result<TokenResponse, NotStarted> {
-    let Starting { grant, narrowing, token } = starting;
+    let Starting { grant, narrowing, token, possession } = starting;
     let Some(client) = seen.machine.known() else {
         return Err(NotStarted::Over { kind: Client::KIND });
     };
@@ -101,6 +104,7 @@ pub async fn start(
             limits,
             requirements,
             lifetimes: lifetimes(app),
+            possession: possession.clone(),
         };
         let start = Start { grant: grant.clone(), refreshable: false, issuing };
         let signer = FamilySigner {
@@ -110,6 +114,7 @@ pub async fn start(
             nonce: None,
             profile: Arc::default(),
             roles,
+            bound: possession.bound,
         };
         let takings = takings(client, &start)?;
         let signed = if takings.is_empty() {

@@ -26,6 +26,7 @@ use crate::{
             form::Posted,
         },
         grants::token_validity,
+        issuing::token_type,
         reading::read_token::ReadToken,
     },
 };
@@ -147,7 +148,7 @@ async fn introspect(app: &App, caller: &Caller, token: &str) -> Result<Introspec
     if token.starts_with(API_KEY_PREFIX) {
         return api_key::introspect(app, caller, token).await;
     }
-    let Some(claims) = app.read_access_token(token) else { return Ok(INACTIVE) };
+    let Some(claims) = app.read_token_of_another(token) else { return Ok(INACTIVE) };
     if !may_see(app, client, &claims) {
         return Ok(INACTIVE);
     }
@@ -158,6 +159,7 @@ async fn introspect(app: &App, caller: &Caller, token: &str) -> Result<Introspec
     };
     let tells_email = claims.scope.split(' ').any(|scope| scope == "email");
     let username = good.account().filter(|_| tells_email).map(|known| known.email.clone());
+    let token_type = token_type(claims.cnf);
     // The token says what the person had proved; here it is said what is left of that.
     let left = claims.level(app.clock.now()).map(Level::name);
     let claims = if claims.acr.as_deref() == left {
@@ -166,7 +168,7 @@ async fn introspect(app: &App, caller: &Caller, token: &str) -> Result<Introspec
         let acr = left.map(Into::into);
         TokenClaims::Changed(Box::new(Claims { acr, ..Claims::clone(&claims) }))
     };
-    Ok(Introspected::Active { active: true, token_type: "Bearer", username, claims })
+    Ok(Introspected::Active { active: true, token_type, username, claims })
 }
 
 /// Tells whether the caller names the signed form; one that likes both gets the signed one.

@@ -12,7 +12,7 @@ use crate::{
         authority::OIDC_SCOPES,
         authorization::ResponseMode,
         client::{AuthMethod, DeliveryMode, GrantType},
-        requested_claims,
+        dpop, requested_claims,
         resource::RESOURCES,
         signing_keys::SigningAlgorithm,
     },
@@ -85,6 +85,7 @@ struct Metadata<'a> {
     introspection_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     revocation_endpoint_auth_methods_supported: Vec<&'static str>,
     revocation_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
+    dpop_signing_alg_values_supported: [&'static str; 3],
 }
 
 /// Writes the document of an issuer, at which clients may register or not, and which vouches for
@@ -145,6 +146,7 @@ fn document(issuer: &str, registration: bool, attests: bool) -> String {
         // A public client may take back its own tokens (RFC 7009 §2.1).
         revocation_endpoint_auth_methods_supported: [confidential(), vec!["none"]].concat(),
         revocation_endpoint_auth_signing_alg_values_supported: theirs(),
+        dpop_signing_alg_values_supported: dpop::ALGORITHMS.map(SigningAlgorithm::name),
     };
     serde_json::to_string(&metadata).expect("text and lists of it are JSON")
 }

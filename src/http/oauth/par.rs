@@ -15,7 +15,12 @@ use crate::http::{
         private_json,
     },
     app::App,
-    extract::{client_auth, context::RequestContext, form::Posted},
+    extract::{
+        client_auth,
+        context::RequestContext,
+        form::Posted,
+        possession::{self, INVALID_PROOF},
+    },
 };
 use axum::{
     extract::State,
@@ -50,8 +55,16 @@ pub async fn post(
     let form = source.form();
     // The client is the one that has authenticated, however it named itself.
     let proven = proof::prove(caller.seen().clone(), form)?;
-    checks::run(&app, &source, &proven, Endpoint::Pushed).await?;
-    let request_uri = pushed::seal(&app, &client.client_id, form)?;
+    let request = checks::run(&app, &source, &proven, Endpoint::Pushed).await?;
+    let key = caller.proved.held.key;
+    // RFC 9449 §10.1: a proof says the same as `dpop_jkt`.
+    if key.is_some() && request.key.is_some() && key != request.key {
+        return Err(INVALID_PROOF.because("dpop_jkt is another key"));
+    }
+    if let Some(proof) = &caller.proved.proof {
+        possession::spend(&app, &caller.context, proof).await?;
+    }
+    let request_uri = pushed::seal(&app, &client.client_id, (form, key))?;
     let expires_in = app.settings.lifetimes.par.as_secs();
     Ok((StatusCode::CREATED, private_json(&Accepted { request_uri, expires_in })).into_response())
 }

@@ -217,15 +217,8 @@ fn check_served(
         return Err(unfit("the token_endpoint_auth_method is not offered yet"));
     }
     // The authorization endpoint would refuse a client that wants more than is offered, always.
-    let more = [
-        (metadata.dpop_bound_access_tokens, "dpop_bound_access_tokens is not offered yet"),
-        (
-            metadata.tls_client_certificate_bound_access_tokens,
-            "tls_client_certificate_bound_access_tokens is not offered yet",
-        ),
-    ];
-    if let Some((_, description)) = more.into_iter().find(|(wanted, _)| *wanted) {
-        return Err(unfit(description));
+    if metadata.tls_client_certificate_bound_access_tokens {
+        return Err(unfit("tls_client_certificate_bound_access_tokens is not offered yet"));
     }
     let keys = app.crypto.keys.borrow();
     let signs = |algorithm: SigningAlgorithm| keys.signer(algorithm).is_some();

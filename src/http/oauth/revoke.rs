@@ -44,7 +44,7 @@ pub async fn post(
         };
     }
     // RFC 7009 §2.2: a token that is not ours, or no longer, needs no revocation.
-    if let Some(claims) = app.read_access_token(token) {
+    if let Some(claims) = app.read_token_of_another(token) {
         // RFC 7009 §2.1: it must have been issued to the client that asks.
         if claims.client_id != *client_id {
             return Err(FOREIGN);

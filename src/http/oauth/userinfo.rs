@@ -5,7 +5,7 @@
 use super::protected_resource;
 use crate::{
     domain::{
-        access_token::Claims, account, authority::GROUPS, client::ClientMetadata,
+        Context, access_token::Claims, account, authority::GROUPS, client::ClientMetadata,
         requested_claims::SCOPE_CLAIMS,
     },
     http::{
@@ -15,9 +15,11 @@ use crate::{
         },
         app::App,
         extract::{
-            bearer::{Missing, bearer},
+            bearer::{Missing, PresentedToken, Scheme, presented},
+            context::RequestContext,
             form::{self, Form},
             origin::Origin,
+            possession::{self, HeldToken, ProofPlace},
         },
         grants::{
             added_claims::{self, About, Place},
@@ -25,42 +27,68 @@ use crate::{
         },
         limits::request_permits::WorkPermit,
         people::belonging,
+        reading::read_token::ReadToken,
+        routes,
     },
 };
 use axum::{
     extract::{FromRequestParts as _, State},
-    http::{HeaderMap, HeaderValue, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 const INVALID_TOKEN: OAuthError =
     OAuthError::new(Code::InvalidToken, "the access token is not good, or no longer");
 
-pub async fn get(State(app): State<App>, Origin(address): Origin, headers: HeaderMap) -> Response {
+pub async fn get(
+    State(app): State<App>,
+    Origin(address): Origin,
+    RequestContext(context): RequestContext,
+    headers: HeaderMap,
+) -> Response {
+    let asked = Asked { app: &app, context: &context, method: &Method::GET, headers: &headers };
     match app.limits.request_permits.work(address) {
-        Ok(permit) => answer(&app, bearer(&headers), &permit).await,
+        Ok(permit) => asked.answer(presented(&headers), &permit).await,
         Err(stopped) => OAuthError::from(stopped).into_response(),
     }
 }
 
 /// OIDC Core §5.3.1: the token may come in a form as well (RFC 6750 §2.2).
-pub async fn post(State(app): State<App>, headers: HeaderMap, request: PostedOrNot) -> Response {
+pub async fn post(
+    State(app): State<App>,
+    RequestContext(context): RequestContext,
+    headers: HeaderMap,
+    request: PostedOrNot,
+) -> Response {
+    let asked = Asked { app: &app, context: &context, method: &Method::POST, headers: &headers };
     let Arrived { form, permit } = match request.0 {
         Ok(arrived) => arrived,
         Err(error) => return error.into_response(),
     };
-    match (bearer(&headers), form.get("access_token")) {
-        (Ok(_), Some(_)) => challenge(
+    match (presented(&headers), form.get("access_token")) {
+        (Ok(presented), Some(_)) => challenge(
             &app,
+            presented.scheme,
             OAuthError::new(
                 Code::InvalidRequest,
                 "the access token is presented in more than one way",
             ),
         ),
-        (Err(Missing::None), Some(token)) => answer(&app, Ok(token), &permit).await,
-        (presented, _) => answer(&app, presented, &permit).await,
+        (Err(Missing::None), Some(token)) => {
+            asked.answer(Ok(PresentedToken { token, scheme: Scheme::Bearer }), &permit).await
+        }
+        (presented, _) => asked.answer(presented, &permit).await,
     }
+}
+
+/// A request for what a token tells.
+struct Asked<'a> {
+    app: &'a App,
+    context: &'a Context,
+    method: &'a Method,
+    headers: &'a HeaderMap,
 }
 
 /// A form, which is empty where the request has none.
@@ -94,32 +122,56 @@ impl axum::extract::FromRequest<App> for PostedOrNot {
     }
 }
 
-/// Answers; the permit is held until the answer is there.
-async fn answer(app: &App, presented: Result<&str, Missing>, _: &WorkPermit) -> Response {
-    let told = match presented {
-        Ok(token) => tell(app, token).await,
-        // RFC 6750 §3.1: a caller without a token is told only how to present one.
-        Err(Missing::None) => {
-            let mut response = INVALID_TOKEN.into_response();
-            let bare = format!("Bearer realm=\"porteiro\", {}", protected_resource::named(app));
-            if let Ok(bare) = HeaderValue::try_from(bare) {
-                response.headers_mut().insert(header::WWW_AUTHENTICATE, bare);
+impl Asked<'_> {
+    /// Answers; the permit is held until the answer is there.
+    async fn answer(
+        &self,
+        presented: Result<PresentedToken<'_>, Missing>,
+        _: &WorkPermit,
+    ) -> Response {
+        let scheme = presented.map_or(Scheme::Bearer, |presented| presented.scheme);
+        let told = match presented {
+            Ok(presented) => self.tell(&presented).await,
+            // RFC 6750 §3.1: a caller without a token is told only how to present one.
+            Err(Missing::None) => {
+                let mut response = INVALID_TOKEN.into_response();
+                let named = format!(", {}", protected_resource::named(self.app));
+                if let Ok(bare) = HeaderValue::try_from(possession::challenge(scheme, &named)) {
+                    response.headers_mut().insert(header::WWW_AUTHENTICATE, bare);
+                }
+                return response;
             }
-            return response;
+            Err(Missing::Malformed) => Err(INVALID_TOKEN),
+        };
+        told.unwrap_or_else(|error| challenge(self.app, scheme, error))
+    }
+
+    async fn tell(&self, presented: &PresentedToken<'_>) -> Result<Response, OAuthError> {
+        let Self { app, context, method, headers } = *self;
+        let place = ProofPlace { method, path: routes::USERINFO, headers, token: None };
+        let HeldToken { claims, proof } =
+            possession::read_presented(app, presented, &place)?.ok_or(INVALID_TOKEN)?;
+        if let Some(proof) = proof {
+            possession::spend(app, context, &proof).await?;
         }
-        Err(Missing::Malformed) => Err(INVALID_TOKEN),
-    };
-    told.unwrap_or_else(|error| challenge(app, error))
+        tell(app, claims).await
+    }
 }
 
 /// RFC 6750 §3: the challenge repeats what the body says.
-fn challenge(app: &App, error: OAuthError) -> Response {
-    let text = format!(
-        "Bearer realm=\"porteiro\", {}, error=\"{}\", error_description=\"{}\"",
+fn challenge(app: &App, scheme: Scheme, error: OAuthError) -> Response {
+    let rest = format!(
+        ", {}, error=\"{}\", error_description=\"{}\"",
         protected_resource::named(app),
         error.code.name(),
         error.description
     );
+    let text = possession::challenge(scheme, &rest);
+    let error = match error.code {
+        // RFC 9449 §7.1: at a resource it is a matter of the token.
+        Code::InvalidDpopProof => error.with_status(StatusCode::UNAUTHORIZED),
+        _ => error,
+    };
     let mut response = error.into_response();
     if let Ok(value) = HeaderValue::try_from(text) {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
@@ -127,8 +179,7 @@ fn challenge(app: &App, error: OAuthError) -> Response {
     response
 }
 
-async fn tell(app: &App, token: &str) -> Result<Response, OAuthError> {
-    let claims = app.read_access_token(token).ok_or(INVALID_TOKEN)?;
+async fn tell(app: &App, claims: Arc<ReadToken>) -> Result<Response, OAuthError> {
     let good = token_validity::of_token(app, &claims, None).await?.ok_or(INVALID_TOKEN)?;
     if !claims.scope.split(' ').any(|scope| scope == "openid") {
         let why = "the token was not granted the scope openid";

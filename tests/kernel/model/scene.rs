@@ -7,6 +7,7 @@ use porteiro::domain::{
     authorization_details::Details,
     grant::{Grant, HeldPermissions, Limits, MembershipRef},
     person::Person,
+    possession::Possession,
     requested_claims::RequestedClaims,
     session::{self, Session},
     token_family::{
@@ -168,6 +169,7 @@ pub fn begin(offline: bool) -> Begin {
         code_lives: CODE_LIVES,
         redirect_uri: "https://app.example/cb".to_owned(),
         challenge: verifier(),
+        key: None,
         nonce: None,
         pushed: None,
         noted_in: None,
@@ -185,6 +187,7 @@ pub fn command(request: Request, presented: Option<Token>) -> Command {
         limits: limits(limit),
         requirements: vec![membership(limit)],
         lifetimes: LIFETIMES,
+        possession: Possession::default(),
     };
     match ask {
         Ask::Redeem(asker) => Command::Redeem(Box::new(Redeem {

@@ -5,7 +5,7 @@
 
 use crate::{
     crypto::draw_id,
-    domain::{Timestamp, pushed_request::Pushed},
+    domain::{Fingerprint, Timestamp, pushed_request::Pushed},
     http::{
         answer::error::{Code, OAuthError},
         app::App,
@@ -29,6 +29,9 @@ const SLACK: Duration = Duration::from_mins(1);
 /// By these the client has authenticated: they are no part of its request.
 const CREDENTIALS: [&str; 3] = ["client_secret", "client_assertion", "client_assertion_type"];
 
+/// The parameter that names the key by which alone a code is redeemed.
+const KEY: &str = "dpop_jkt";
+
 const UNKNOWN: OAuthError = OAuthError::new(
     Code::InvalidRequestUri,
     "the request_uri is not known, was used before, or has expired",
@@ -50,12 +53,18 @@ pub fn is_pushed(request_uri: &str) -> bool {
     request_uri.starts_with(PREFIX)
 }
 
-/// Writes the `request_uri` of these parameters.
-pub fn seal(app: &App, client_id: &str, form: &Form) -> Result<String, OAuthError> {
+/// Writes the `request_uri` of these parameters, and of the key that the client has proved to hold.
+pub fn seal(
+    app: &App,
+    client_id: &str,
+    (form, key): (&Form, Option<Fingerprint>),
+) -> Result<String, OAuthError> {
+    let key = key.map(String::from);
     let kept = form.pairs().filter(|(name, _)| !CREDENTIALS.contains(name));
+    let proved = key.iter().map(|key| (KEY, &**key)).filter(|_| form.get(KEY).is_none());
     let sealed = Sealed {
         client_id,
-        parameters: kept.collect(),
+        parameters: kept.chain(proved).collect(),
         expires_at: app.clock.now() + app.settings.lifetimes.par,
     };
     let content = serde_json::to_vec(&sealed).expect("text and numbers are JSON");

@@ -125,6 +125,7 @@ async fn try_to_settle(
             code_lives: app.settings.lifetimes.authorization_code,
             redirect_uri: request.reply_to.redirect_uri.clone(),
             challenge: request.challenge,
+            key: request.key,
             nonce: request.nonce.clone(),
             pushed: request.pushed.clone(),
             noted_in: noted_in.clone(),

@@ -52,10 +52,11 @@ async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<TokenResponse,
         RequestedAuthority { organization, audience: target.audience, offered, scopes, details };
     let granted = client.narrow(home, asked).map_err(|why| refuse(&why))?;
 
+    let bound = caller.possession_spent(app).await?.bound;
     let roles: Vec<String> = client.roles_at(home).into_iter().map(str::to_owned).collect();
     let epoch = home.map_or(0, |home| home.epoch);
-    let signing = Signing { client, granted: &granted, roles: &roles, epoch, under: None };
-    issuing::sign(app, signing)
+    let (granted, roles) = (&granted, &roles[..]);
+    issuing::sign(app, Signing { client, granted, roles, epoch, under: None, bound })
 }
 
 /// Returns the organization the client speaks for, as it is.

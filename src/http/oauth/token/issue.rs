@@ -16,6 +16,7 @@ use crate::{
         authority::{Scopes, Widening},
         authorization_details::Details,
         client::{Client, KnownClient},
+        client_assertion::ClientAssertion,
         grant::Grant,
         requested_claims,
         session::Session,
@@ -25,7 +26,7 @@ use crate::{
     http::{
         answer::error::{Code, OAuthError},
         app::App,
-        extract::{client_auth::Caller, form::Form},
+        extract::{client_auth::Caller, form::Form, possession},
         grants::{
             added_claims::{self, About, Place},
             limits::{self, Limited},
@@ -82,6 +83,7 @@ pub async fn issue(
     let TokenRequest { caller, family, refreshable, narrowing } = presented;
     let (context, client) = (&caller.context, caller.client());
     check_client(client)?;
+    let possession = caller.possession()?;
     // Before anything is spent: what cannot be signed is not asked for.
     for algorithm in [SigningAlgorithm::Es256, client.id_token_algorithm()] {
         if app.crypto.keys.borrow().signer(algorithm).is_none() {
@@ -113,6 +115,7 @@ pub async fn issue(
             limits,
             requirements,
             lifetimes: lifetimes(app),
+            possession: possession.clone(),
         };
         let signer = FamilySigner {
             app: app.clone(),
@@ -121,6 +124,7 @@ pub async fn issue(
             nonce: shown.nonce.clone(),
             profile: profile.clone(),
             roles,
+            bound: possession.bound,
         };
         let asked = (context, family, false);
         let work = move |reply: &Reply| signer.sign(reply);
@@ -131,6 +135,9 @@ pub async fn issue(
                 kind: kind @ (Session::KIND | Account::KIND | TokenFamily::KIND | Client::KIND),
             }) => {
                 return Err(INVALID_GRANT.because(format!("its {kind} is over")));
+            }
+            Err(Failure::Taken { space: ClientAssertion::KIND }) => {
+                return Err(possession::used_before());
             }
             Err(failure) => tries.after(failure).await.map_err(refuse)?,
         }

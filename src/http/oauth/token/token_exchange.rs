@@ -62,7 +62,7 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<TokenRespon
     let client = caller.confidential()?;
     issuing::check_client(client)?;
     check_types(form)?;
-    check_actor(app, client, form).await?;
+    check_actor(app, caller, form).await?;
     let narrowing = narrowing(app, form)?;
     let (presented, token) = subject::read(app, caller, form, &narrowing).await?;
     if client.is_self_registered() {
@@ -96,7 +96,8 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<TokenRespon
         let why = "this API is not for clients that registered themselves";
         return Err(OAuthError::new(Code::InvalidTarget, why));
     }
-    let starting = Starting { grant, narrowing, token: token.as_ref() };
+    let possession = caller.possession_spent(app).await?;
+    let starting = Starting { grant, narrowing, token: token.as_ref(), possession };
     let started = issuing::start(app, (&caller.context, caller.seen()), starting).await;
     if let (Err(_), Some(token)) = (&started, &token) {
         // What is wrong with the token is said first.
@@ -137,9 +138,10 @@ fn check_types(form: &Form) -> Result<(), OAuthError> {
 }
 
 /// The client itself acts: another party's token proves nothing of it.
-async fn check_actor(app: &App, client: &KnownClient, form: &Form) -> Result<(), OAuthError> {
+async fn check_actor(app: &App, caller: &Caller, form: &Form) -> Result<(), OAuthError> {
+    let client = caller.client();
     let Some(token) = form.get("actor_token") else { return Ok(()) };
-    let claims = app.read_access_token(token).ok_or(INVALID_ACTOR)?;
+    let claims = app.read_held_token(token, &caller.proved.held).ok_or(INVALID_ACTOR)?;
     if claims.family().is_some() || claims.client_id != client.client_id {
         return Err(INVALID_ACTOR);
     }

@@ -8,6 +8,7 @@ mod acr_values;
 mod authorization_details;
 mod claims;
 mod client;
+mod dpop_jkt;
 mod hint;
 mod login_hint;
 mod max_age;
@@ -79,6 +80,7 @@ enum Hinted {
 #[derive(Default)]
 pub struct Draft {
     challenge: Option<Fingerprint>,
+    key: Option<Fingerprint>,
     scopes: Scopes,
     audience: Option<Audience>,
     organization: Option<String>,
@@ -115,7 +117,7 @@ const CODE: &[Endpoint] = &[Authorize, Pushed];
 const EVERYWHERE: &[Endpoint] = &[Authorize, Pushed, Device, BackChannel];
 
 /// The table: to read it is to know in which order a request is judged, and where.
-const CHECKS: [(&[Endpoint], Check); 23] = [
+const CHECKS: [(&[Endpoint], Check); 24] = [
     // What stands beside a request object is not the request: nothing else is said of it.
     (EVERYWHERE, signed::check),
     (EVERYWHERE, repeated::check),
@@ -127,6 +129,7 @@ const CHECKS: [(&[Endpoint], Check); 23] = [
     (CODE, response_mode::check),
     (EVERYWHERE, registration::check),
     (CODE, pkce::check),
+    (CODE, dpop_jkt::check),
     (CODE, state::check),
     (EVERYWHERE, scope::check),
     (&[BackChannel], openid::check),
@@ -151,11 +154,11 @@ pub async fn run(
 ) -> Result<Request, AuthorizationError> {
     let mut draft = draft(app, source, proven.client(), endpoint).await?;
     let incomplete = AuthorizationError::invalid("the request is incomplete");
-    let challenge = draft.challenge.ok_or(incomplete)?;
+    let (challenge, key) = (draft.challenge.ok_or(incomplete)?, draft.key);
     let (nonce, login_hint) = (draft.nonce.take(), draft.login_hint.take());
     let (ui_locales, reply_to) = (draft.ui_locales.take(), proven.reply_to.clone());
     let (pushed, wanted) = (source.pushed.clone(), draft.wanted(proven.client())?);
-    Ok(Request { wanted, reply_to, nonce, challenge, login_hint, ui_locales, pushed })
+    Ok(Request { wanted, reply_to, nonce, challenge, key, login_hint, ui_locales, pushed })
 }
 
 /// Checks a request that leads to no code: it names no redirect URI.

@@ -52,7 +52,7 @@ pub(super) async fn read(
             KeyLookup::Nothing => Err(INVALID_SUBJECT),
         };
     }
-    let claims = app.read_access_token(token).ok_or(INVALID_SUBJECT)?;
+    let claims = app.read_held_token(token, &caller.proved.held).ok_or(INVALID_SUBJECT)?;
     let family = family(app, &claims).await?;
     let grant = grant(family.as_deref())?;
     // Before it is looked at: where they change meanwhile, the commit finds out.

@@ -1,0 +1,67 @@
+//! What a caller of the management API presents: an access token, with the proof of its key where it is bound, or an API key.
+
+use super::{caller::INVALID_TOKEN, denied::Denied};
+use crate::{
+    crypto::API_KEY_PREFIX,
+    domain::Context,
+    http::{
+        answer::error::{Code, OAuthError, Problem},
+        app::App,
+        extract::{
+            bearer::{Missing, PresentedToken, Scheme, presented},
+            possession::{self, HeldToken, ProofPlace},
+        },
+        reading::read_token::ReadToken,
+    },
+};
+use axum::http::{StatusCode, request::Parts};
+use std::sync::Arc;
+
+const INVALID_PROOF: Problem = Problem::new(
+    StatusCode::UNAUTHORIZED,
+    "invalid_dpop_proof",
+    "the DPoP proof is not good for this request, or was used before",
+);
+
+pub enum PresentedCredential<'a> {
+    Key(&'a str),
+    Token(Arc<ReadToken>),
+}
+
+impl<'a> PresentedCredential<'a> {
+    /// Reads it, once for each request: its proof is used up.
+    pub async fn of(app: &App, context: &Context, head: &'a Parts) -> Result<Self, Denied> {
+        let given = presented(&head.headers).map_err(|missing| match missing {
+            // RFC 6750 §3.1: a caller without a token is told only how to present one.
+            Missing::None => Denied::challenged(INVALID_TOKEN, String::new()),
+            Missing::Malformed => invalid_token(),
+        })?;
+        let PresentedToken { token, scheme } = given;
+        if token.starts_with(API_KEY_PREFIX) && scheme == Scheme::Bearer {
+            return Ok(Self::Key(token));
+        }
+        let (method, path, headers) = (&head.method, head.uri.path(), &head.headers);
+        let place = ProofPlace { method, path, headers, token: None };
+        let read = possession::read_presented(app, &given, &place).map_err(|why| refused(&why))?;
+        let read = read.filter(|held| app.is_own_api(&held.claims.aud));
+        let HeldToken { claims, proof } = read.ok_or_else(invalid_token)?;
+        if let Some(proof) = proof {
+            possession::spend(app, context, &proof).await.map_err(|why| refused(&why))?;
+        }
+        Ok(Self::Token(claims))
+    }
+}
+
+/// Refuses a token that is not good, or not with what was proved.
+pub fn invalid_token() -> Denied {
+    let challenge = format!(", error=\"{}\"", Code::InvalidToken.name());
+    Denied::challenged(INVALID_TOKEN, challenge)
+}
+
+fn refused(why: &OAuthError) -> Denied {
+    if why.code != Code::InvalidDpopProof {
+        return Denied::from(Problem::from(why.clone()));
+    }
+    let challenge = format!(", error=\"{}\"", why.code.name());
+    Denied::challenged(INVALID_PROOF, challenge)
+}

@@ -1,0 +1,158 @@
+//! Proof of possession: which keys a caller holds. Every endpoint that issues or takes a token asks here, once, before
+//! anything is granted (RFC 9449 §4.3).
+//!
+//! First what costs nothing is judged, then the signature. The use of a proof is written down last, by the commit that it leads
+//! to or by [`spend`]: a caller that could be anyone has us commit nothing.
+
+use super::{
+    bearer::{PresentedToken, Scheme},
+    signed_claims::{Disbelieved, SignedClaims, needed},
+};
+use crate::{
+    actors::Failure,
+    crypto::SignedProof,
+    domain::{
+        Context,
+        client_assertion::Command,
+        dpop::{ALGORITHMS, Claims, ProofUse, Rules, TYPE},
+        possession::{Confirmation, HeldKeys},
+        signing_keys::SigningAlgorithm,
+    },
+    http::{
+        answer::error::{Code, OAuthError},
+        app::App,
+        reading::read_token::ReadToken,
+    },
+};
+use axum::http::{HeaderMap, HeaderName, Method};
+use std::sync::Arc;
+
+/// Where a proof is (RFC 9449 §4.1).
+pub const DPOP: HeaderName = HeaderName::from_static("dpop");
+
+/// A proof that is not believed; why is for the log alone.
+pub const INVALID_PROOF: OAuthError =
+    OAuthError::new(Code::InvalidDpopProof, "the DPoP proof is not good for this request");
+
+const USED_BEFORE: OAuthError = OAuthError::new(
+    Code::InvalidDpopProof,
+    "the DPoP proof was used before: sign one for each request",
+);
+
+/// The request that is to be proved for.
+#[derive(Clone, Copy)]
+pub struct ProofPlace<'a> {
+    pub method: &'a Method,
+    /// The path that was called.
+    pub path: &'a str,
+    pub headers: &'a HeaderMap,
+    /// The access token that comes with it, where one does.
+    pub token: Option<&'a str>,
+}
+
+/// What a request has proved.
+#[derive(Clone, Debug, Default)]
+pub struct Proved {
+    pub held: HeldKeys,
+    /// To be used up, where there is a proof.
+    pub proof: Option<ProofUse>,
+}
+
+/// Reads which keys the caller holds.
+pub fn prove(app: &App, place: &ProofPlace<'_>) -> Result<Proved, OAuthError> {
+    let mut given = place.headers.get_all(DPOP).iter();
+    let text = match (given.next(), given.next()) {
+        (None, _) => return Ok(Proved::default()),
+        (Some(one), None) => one.to_str().map_err(|_| INVALID_PROOF.because("it is no text"))?,
+        (Some(_), Some(_)) => return Err(INVALID_PROOF.because("there are several")),
+    };
+    let (held, proof) =
+        judge(app, place, text).map_err(|why| INVALID_PROOF.because(why.to_string()))?;
+    Ok(Proved { held, proof: Some(proof) })
+}
+
+fn judge(
+    app: &App,
+    place: &ProofPlace<'_>,
+    text: &str,
+) -> Result<(HeldKeys, ProofUse), Disbelieved> {
+    let proof = SignedProof::read(text)?;
+    if proof.jws.typ.is_none() || !proof.jws.is_typed(&[TYPE]) {
+        return Err(Disbelieved::OtherType);
+    }
+    if !ALGORITHMS.contains(&proof.jws.algorithm) {
+        return Err(Disbelieved::OtherAlgorithm);
+    }
+    let read = SignedClaims::read(&proof.jws.payload)?;
+    let text = |name| needed(name, read.text(name)?).map(str::to_owned);
+    let claims = Claims {
+        jti: text("jti")?,
+        method: text("htm")?,
+        url: text("htu")?,
+        issued: needed("iat", read.time("iat")?)?,
+        not_before: read.time("nbf")?,
+        expires: read.time("exp")?,
+        token: read.text("ath")?.map(str::to_owned),
+    };
+    let rules = Rules {
+        method: place.method.as_str(),
+        origins: &[&app.issuer],
+        path: place.path,
+        token: place.token,
+    };
+    let expires_at = claims.check(&rules, app.clock.now())?;
+    proof.verify()?;
+    let held = HeldKeys { key: Some(proof.key), certificate: None };
+    Ok((held, ProofUse { id: claims.id(proof.key), expires_at }))
+}
+
+/// Uses a proof up, by a commit of its own.
+pub async fn spend(app: &App, context: &Context, proof: &ProofUse) -> Result<(), OAuthError> {
+    let used = Command::Use { expires_at: proof.expires_at };
+    match app.entities.client_assertions.ask_new(context, &proof.id, used).await {
+        Ok(_) => Ok(()),
+        Err(Failure::Refused(_)) => Err(USED_BEFORE),
+        // It may be spent: its maker signs another.
+        Err(failure) => Err(OAuthError::unavailable().because(failure.to_string())),
+    }
+}
+
+/// An access token whose key the caller holds, if it is bound to one.
+pub struct HeldToken {
+    pub claims: Arc<ReadToken>,
+    /// To be used up, where there is a proof.
+    pub proof: Option<ProofUse>,
+}
+
+/// Reads an access token of ours that a request presents. One that is bound is read only with its key, and by its scheme.
+///
+/// Its proof is used up by the caller of this, with [`spend`], once.
+pub fn read_presented(
+    app: &App,
+    presented: &PresentedToken<'_>,
+    place: &ProofPlace<'_>,
+) -> Result<Option<HeldToken>, OAuthError> {
+    let Proved { held, proof } = match presented.scheme {
+        Scheme::Bearer => Proved::default(),
+        Scheme::Dpop => prove(app, &ProofPlace { token: Some(presented.token), ..*place })?,
+    };
+    let Some(claims) = app.read_held_token(presented.token, &held) else { return Ok(None) };
+    let by_key = matches!(claims.cnf, Some(Confirmation::Key(_)));
+    Ok((by_key == (presented.scheme == Scheme::Dpop)).then_some(HeldToken { claims, proof }))
+}
+
+/// Writes the challenge for a scheme, with what follows the realm (RFC 6750 §3, RFC 9449 §7.1).
+pub fn challenge(scheme: Scheme, rest: &str) -> String {
+    match scheme {
+        Scheme::Bearer => format!("Bearer realm=\"porteiro\"{rest}"),
+        Scheme::Dpop => {
+            let algorithms = ALGORITHMS.map(SigningAlgorithm::name).join(" ");
+            format!("DPoP realm=\"porteiro\", algs=\"{algorithms}\"{rest}")
+        }
+    }
+}
+
+/// Says that a commit found the proof used.
+pub const fn used_before() -> OAuthError {
+    USED_BEFORE
+}
