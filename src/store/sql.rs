@@ -285,11 +285,12 @@ pub(super) static OUTBOX_LEASE: LazyLock<Batch> = LazyLock::new(|| {
     Batch::new(
         &[Text, Int, Int],
         "UPDATE outbox SET waiting = 0, due_at = ?3, attempts = ?2 + 1 \
-          WHERE id = ?1 AND attempts = ?2 AND waiting = 1 RETURNING id",
+          WHERE id = ?1 AND attempts = ?2 AND waiting = 1 RETURNING id, attempts - 1",
         (
             "UPDATE outbox SET waiting = 0, due_at = leased.until, attempts = leased.attempts + 1 FROM",
             "AS leased (id, attempts, until) WHERE outbox.id = leased.id \
-                AND outbox.attempts = leased.attempts AND outbox.waiting = 1 RETURNING outbox.id",
+                AND outbox.attempts = leased.attempts AND outbox.waiting = 1 \
+                RETURNING outbox.id, outbox.attempts - 1",
         ),
     )
 });
@@ -297,11 +298,11 @@ pub(super) static OUTBOX_LEASE: LazyLock<Batch> = LazyLock::new(|| {
 pub(super) static OUTBOX_ERASE: LazyLock<Batch> = LazyLock::new(|| {
     Batch::new(
         &[Text, Int],
-        "DELETE FROM outbox WHERE id = $1 AND attempts = $2 RETURNING id",
+        "DELETE FROM outbox WHERE id = $1 AND attempts = $2 RETURNING id, attempts",
         (
             "DELETE FROM outbox USING",
             "AS erased (id, attempts) WHERE outbox.id = erased.id \
-                AND outbox.attempts = erased.attempts RETURNING outbox.id",
+                AND outbox.attempts = erased.attempts RETURNING outbox.id, outbox.attempts",
         ),
     )
 });
@@ -309,11 +310,12 @@ pub(super) static OUTBOX_ERASE: LazyLock<Batch> = LazyLock::new(|| {
 pub(super) static OUTBOX_PUT_BACK: LazyLock<Batch> = LazyLock::new(|| {
     Batch::new(
         &[Text, Int, Int, Int],
-        "UPDATE outbox SET due_at = ?3, waiting = ?4 WHERE id = ?1 AND attempts = ?2 RETURNING id",
+        "UPDATE outbox SET due_at = ?3, waiting = ?4 WHERE id = ?1 AND attempts = ?2 \
+         RETURNING id, attempts",
         (
             "UPDATE outbox SET due_at = back.due_at, waiting = back.waiting FROM",
             "AS back (id, attempts, due_at, waiting) WHERE outbox.id = back.id \
-                AND outbox.attempts = back.attempts RETURNING outbox.id",
+                AND outbox.attempts = back.attempts RETURNING outbox.id, outbox.attempts",
         ),
     )
 });

@@ -220,6 +220,32 @@ async fn a_message_whose_courier_died_is_delivered_by_another_when_the_lease_is_
 }
 
 #[tokio::test]
+async fn of_steps_of_one_message_that_are_made_together_one_is_made() {
+    let world = World::new().await;
+    let node = world.node().await;
+    for number in 1..=20 {
+        node.ledgers.ask("a", post(number, FAR)).await.unwrap();
+        let now = world.clock.now();
+        // Two couriers take the same message at once.
+        let (one, other) = tokio::join!(lease(&node.store, now), lease(&node.store, now));
+        let old: Vec<Leased> = one.into_iter().chain(other).collect();
+        assert_eq!(old.len(), 1, "{number}");
+        world.clock.advance(Duration::from_mins(1));
+        let now = world.clock.now();
+        node.store.return_messages(now, 100).await.unwrap();
+        let new = lease(&node.store, now).await;
+        assert_eq!(new.len(), 1, "{number}");
+        // The old lease and the new one say at once what became of it.
+        let dropped = node.store.message_dropped(&old[0], now);
+        let (dropped, delivered) = tokio::join!(dropped, node.store.message_delivered(&new[0]));
+        assert_eq!((dropped.unwrap(), delivered.unwrap()), (false, true), "{number}");
+    }
+    let mut stranger = world.stranger().await;
+    assert_eq!(stranger.count("security_log WHERE event = 'outbox.dropped'").await, 0);
+    node.stop().await;
+}
+
+#[tokio::test]
 async fn whoever_lost_his_lease_can_neither_erase_nor_put_off_the_message() {
     let world = World::new().await;
     let node = world.node().await;

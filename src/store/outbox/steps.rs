@@ -20,6 +20,14 @@ pub(in crate::store) struct OutboxStep {
     pub(in crate::store) next: Next,
 }
 
+/// By which statement a step is made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum StepKind {
+    Lease,
+    Erase,
+    PutBack,
+}
+
 /// What becomes of it.
 pub(in crate::store) enum Next {
     /// It is leased until then.
@@ -63,16 +71,19 @@ pub(in crate::store) async fn write(
         sorted.iter().filter_map(|step| row(step)).flatten().collect::<Vec<_>>()
     };
     let mut landed = HashSet::new();
-    for bound in [
-        sql::OUTBOX_LEASE.bind(rows(leased)),
-        sql::OUTBOX_ERASE.bind(rows(erased)),
-        sql::OUTBOX_PUT_BACK.bind(rows(put_back)),
+    for (kind, bound) in [
+        (StepKind::Lease, sql::OUTBOX_LEASE.bind(rows(leased))),
+        (StepKind::Erase, sql::OUTBOX_ERASE.bind(rows(erased))),
+        (StepKind::PutBack, sql::OUTBOX_PUT_BACK.bind(rows(put_back))),
     ] {
         for row in connection.fetch_batch(&bound).await? {
-            landed.insert(row.text(0)?);
+            landed.insert((kind, row.text(0)?, row.int(1)?));
         }
     }
-    let made: Vec<bool> = steps.iter().map(|step| landed.contains(&step.id)).collect();
+    // Of two steps that are the same, one was made.
+    let mut take =
+        |step: &OutboxStep| landed.remove(&(step.kind(), step.id.clone(), step.attempts));
+    let made: Vec<bool> = steps.iter().map(|step| take(step)).collect();
     let dropped = steps.iter().zip(&made).filter(|(_, made)| **made);
     let dropped = dropped.filter_map(|(step, _)| step.dropped()).collect();
     Ok(StepsMade { made, dropped })
@@ -83,6 +94,14 @@ impl OutboxStep {
         let Next::Dropped { topic, at } = &self.next else { return None };
         let record = Record::new("outbox.dropped").with("topic", topic.as_str());
         Some(DroppedMessage { id: self.id.clone(), at: *at, record })
+    }
+
+    fn kind(&self) -> StepKind {
+        match self.next {
+            Next::Leased { .. } => StepKind::Lease,
+            Next::Delivered | Next::Dropped { .. } => StepKind::Erase,
+            Next::PutOff { .. } | Next::Waiting { .. } => StepKind::PutBack,
+        }
     }
 
     fn key(&self) -> [Value<'_>; 2] {
