@@ -134,6 +134,7 @@ impl Running {
             addresses: addresses.clone(),
             screens: plan.screens,
             links: plan.links,
+            dpop_nonce: plan.dpop_nonce,
             registration: plan.registration,
             statement_issuers,
             sign_up: plan.sign_up,

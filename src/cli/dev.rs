@@ -107,6 +107,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         locale: config.screens.default_locale,
         hosts: Hosts::Loopback,
         proxies: Vec::new(),
+        dpop_nonce: config.dpop.nonce,
         registration: config.registration.open,
         sign_up: sign_up(&config.sign_up),
         rates: rates(&config.limits),

@@ -115,6 +115,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         locale: config.screens.default_locale,
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },
+        dpop_nonce: config.dpop.nonce,
         registration: config.registration.open,
         sign_up: sign_up(&config.sign_up),
         rates: rates(&config.limits),

@@ -28,6 +28,7 @@ pub struct Config {
     pub keys: Keys,
     pub tls: Tls,
     pub mtls: Mtls,
+    pub dpop: Dpop,
     pub operator: Operator,
     pub screens: Screens,
     pub links: Links,
@@ -72,6 +73,13 @@ pub struct Tls {
 pub struct Mtls {
     pub listen: Option<SocketAddr>,
     pub client_ca: Option<PathBuf>,
+}
+
+/// Proofs of possession that clients sign (RFC 9449).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dpop {
+    /// Every proof needs a nonce of this server.
+    pub nonce: bool,
 }
 
 /// The listener for operators.
@@ -243,6 +251,7 @@ impl Config {
             keys: Keys::default(),
             tls: Tls::default(),
             mtls: Mtls::default(),
+            dpop: Dpop::default(),
             operator: Operator { listen: UNSET },
             screens: Screens::default(),
             links: Links::default(),

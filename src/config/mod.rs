@@ -31,7 +31,7 @@ pub use complaint::Complaint;
 pub use concerns::Concern;
 pub use document::{Document, Located};
 pub use effective::{
-    Assurance, Config, Dns, Geo, Keys, Lifetimes, Limits, Links, Log, Mail, Mtls, Operator,
+    Assurance, Config, Dns, Dpop, Geo, Keys, Lifetimes, Limits, Links, Log, Mail, Mtls, Operator,
     Outbound, PasskeyRules, PasswordRules, PerAddress, Registration, Screens, SignUp, Sms, Store,
     Tls,
 };

@@ -207,6 +207,8 @@ pub const SETTINGS: &[Setting] = &[
         "a second listener that asks for client certificates (RFC 8705)").refused(),
     unset("mtls.client_ca", Path(|c| &mut c.mtls.client_ca),
         "who may issue client certificates; self-signed ones need none").refused(),
+    row("dpop.nonce", Flag(|c| &mut c.dpop.nonce), "false",
+        "every DPoP proof needs a nonce of this server (RFC 9449)"),
     row("operator.listen", Address(|c| &mut c.operator.listen), "127.0.0.1:9090",
         "/metrics, /livez and /readyz"),
     row("screens.enabled", Flag(|c| &mut c.screens.enabled), "true", "serve our own screens"),

@@ -7,6 +7,7 @@
 mod api_key;
 mod base32;
 mod client_keys;
+mod dpop_nonce;
 mod jws;
 pub mod keys;
 mod mac;
@@ -31,6 +32,7 @@ mod webhook;
 pub use api_key::{API_KEY_PREFIX, PresentedKey, mint_api_key, read_api_key};
 pub use base32::{decode_base32, encode_base32};
 pub use client_keys::{ClientKeys, Unverified};
+pub use dpop_nonce::{is_dpop_nonce, mint_dpop_nonce};
 pub use jws::{Jws, JwsFault};
 pub use mac::MacKey;
 pub use opaque::{Genuine, Minted, OpaqueKind, draw_id, draw_id_at, id_of_uuid, uuid_of_id};

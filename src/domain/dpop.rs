@@ -46,6 +46,8 @@ pub struct Rules<'a> {
     pub path: &'a str,
     /// The access token that comes with it, where one does.
     pub token: Option<&'a str>,
+    /// A nonce of ours is in it: its time is known, whatever the clock of its maker says (RFC 9449 §11.1).
+    pub is_timed: bool,
 }
 
 /// The one use of a proof, which is kept.
@@ -93,12 +95,12 @@ impl Claims {
         let issued = Timestamp::from_seconds(self.issued);
         let is_ahead = |time: Timestamp| time > now + AHEAD;
         let not_before = self.not_before.map(Timestamp::from_seconds);
-        if is_ahead(issued) || not_before.is_some_and(is_ahead) {
+        if !rules.is_timed && (is_ahead(issued) || not_before.is_some_and(is_ahead)) {
             return Err(Fault::NotYet);
         }
         let expires = self.expires.map(Timestamp::from_seconds);
         let is_over = issued + OLDEST <= now || expires.is_some_and(|at| at + BEHIND <= now);
-        if is_over {
+        if !rules.is_timed && is_over {
             return Err(Fault::TooOld);
         }
         if let Some(token) = rules.token {
@@ -110,7 +112,8 @@ impl Claims {
         if self.jti.is_empty() || self.jti.len() > LONGEST_JTI {
             return Err(Fault::Jti);
         }
-        Ok(issued + OLDEST)
+        // A nonce is over sooner than that.
+        Ok(if rules.is_timed { now } else { issued } + OLDEST)
     }
 
     /// Returns the id under which its use is kept.
@@ -160,6 +163,7 @@ mod tests {
         origins: &["https://id.example", "https://mtls.id.example:9443"],
         path: "/connect/token",
         token: None,
+        is_timed: false,
     };
 
     fn claims() -> Claims {
@@ -224,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_lives_for_minutes() {
+    fn a_proof_lives_for_minutes_by_its_own_clock_or_by_our_nonce() {
         let at =
             |seconds: i64| Claims { issued: NOW.seconds().saturating_add(seconds), ..claims() };
         for good in [-299, -10, 0, 10, 30] {
@@ -239,6 +243,8 @@ mod tests {
             (i64::MIN, Fault::TooOld),
         ] {
             assert_eq!(judge(&at(bad)), Err(why), "{bad}");
+            let timed = Rules { is_timed: true, ..RULES };
+            assert_eq!(at(bad).check(&timed, NOW), Ok(NOW + OLDEST), "{bad}");
         }
         let later = Claims { not_before: Some(NOW.seconds() + 31), ..claims() };
         assert_eq!(judge(&later), Err(Fault::NotYet));

@@ -175,6 +175,7 @@ impl App {
             locale: options.locale,
             origins,
             quiet_hours: options.quiet_hours,
+            dpop_nonce: options.dpop_nonce,
             registration: options.registration,
             screens: options.screens,
             sign_up: options.sign_up,

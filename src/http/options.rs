@@ -92,6 +92,8 @@ pub struct AppOptions {
     pub screens: bool,
     /// Where people are sent, where they get no pages of ours.
     pub links: Links,
+    /// Whether every proof of a client needs a nonce of ours (RFC 9449 §8).
+    pub dpop_nonce: bool,
     /// Whether clients may register themselves.
     pub registration: bool,
     /// Whose software statements count; without them none is looked at.

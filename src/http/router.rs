@@ -274,7 +274,8 @@ pub fn public(app: &App, steps: &Steps) -> Router {
             // Inside that, what is not for this host is refused, answers come in time, and pages of
             // other sites read them where the endpoint is for them. A request takes a body permit while
             // its body comes in, and a work permit while it is worked on (http::limits).
-            let around = AroundLayer::new(Surroundings { envelope, admission, steps });
+            let nonces = app.settings.dpop_nonce.then(|| app.clone());
+            let around = AroundLayer::new(Surroundings { envelope, admission, steps, nonces });
             whole = whole.merge(part.layer(around));
         }
     }

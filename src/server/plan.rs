@@ -41,6 +41,8 @@ pub struct Plan {
     pub hosts: Hosts,
     /// Networks of proxies, behind which many callers share an address.
     pub proxies: Vec<IpNet>,
+    /// Whether every proof of a client needs a nonce of ours (RFC 9449 §8).
+    pub dpop_nonce: bool,
     /// Whether clients may register themselves.
     pub registration: bool,
     /// Whether people may make accounts for themselves, and how.

@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-const ANA: &str = "ana@acme.test";
-const TOKEN: &str = "/connect/token";
-const USERINFO: &str = "/connect/userinfo";
+pub const ANA: &str = "ana@acme.test";
+pub const TOKEN: &str = "/connect/token";
+pub const USERINFO: &str = "/connect/userinfo";
 const PAR: &str = "/connect/par";
 
-fn holder(server: &TestServer) -> KeyHolder {
+pub fn holder(server: &TestServer) -> KeyHolder {
     KeyHolder::new(server.issuer(), server.clock.now().seconds())
 }
 
@@ -37,7 +37,7 @@ async fn tokens(server: &TestServer, client: &str, holder: &KeyHolder, scope: &s
 }
 
 /// Asks userinfo with a token, by these means.
-async fn userinfo(server: &TestServer, authorization: &str, proofs: &[&str]) -> Answer {
+pub async fn userinfo(server: &TestServer, authorization: &str, proofs: &[&str]) -> Answer {
     server.present_token((Method::GET, USERINFO), authorization, proofs).await
 }
 

@@ -66,6 +66,7 @@ mod dns_server;
 mod doctor;
 mod documents;
 mod dpop;
+mod dpop_nonces;
 mod drain;
 mod edge;
 mod epochs;

@@ -113,6 +113,8 @@ key = "key.pem"
 [mtls]
 listen = "0.0.0.0:9443"
 client_ca = "partners.pem"
+[dpop]
+nonce = false
 [operator]
 listen = "127.0.0.1:9090"
 [screens]

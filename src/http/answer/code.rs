@@ -49,12 +49,13 @@ pub enum Code {
     InsufficientScope,
     // RFC 9470 §3
     InsufficientUserAuthentication,
-    // RFC 9449 §5
+    // RFC 9449 §5, §8
     InvalidDpopProof,
+    UseDpopNonce,
 }
 
 impl Code {
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 34] = [
         Self::InvalidRequest,
         Self::InvalidClient,
         Self::InvalidGrant,
@@ -88,6 +89,7 @@ impl Code {
         Self::InsufficientScope,
         Self::InsufficientUserAuthentication,
         Self::InvalidDpopProof,
+        Self::UseDpopNonce,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -125,6 +127,7 @@ impl Code {
             Self::InsufficientScope => "insufficient_scope",
             Self::InsufficientUserAuthentication => "insufficient_user_authentication",
             Self::InvalidDpopProof => "invalid_dpop_proof",
+            Self::UseDpopNonce => "use_dpop_nonce",
         }
     }
 

@@ -23,6 +23,12 @@ const INVALID_PROOF: Problem = Problem::new(
     "the DPoP proof is not good for this request, or was used before",
 );
 
+const USE_NONCE: Problem = Problem::new(
+    StatusCode::UNAUTHORIZED,
+    "use_dpop_nonce",
+    "the DPoP proof needs the nonce of the header DPoP-Nonce: sign another with it",
+);
+
 pub enum PresentedCredential<'a> {
     Key(&'a str),
     Token(Arc<ReadToken>),
@@ -59,9 +65,10 @@ pub fn invalid_token() -> Denied {
 }
 
 fn refused(why: &OAuthError) -> Denied {
-    if why.code != Code::InvalidDpopProof {
-        return Denied::from(Problem::from(why.clone()));
-    }
-    let challenge = format!(", error=\"{}\"", why.code.name());
-    Denied::challenged(INVALID_PROOF, challenge)
+    let problem = match why.code {
+        Code::InvalidDpopProof => INVALID_PROOF,
+        Code::UseDpopNonce => USE_NONCE,
+        _ => return Denied::from(Problem::from(why.clone())),
+    };
+    Denied::challenged(problem, format!(", error=\"{}\"", why.code.name()))
 }

@@ -16,6 +16,8 @@ pub(in crate::http) struct Settings {
     pub cookies: CookieNames,
     /// How long a request may take once its head is here.
     pub deadline: Duration,
+    /// Whether every proof of a client needs a nonce of ours.
+    pub dpop_nonce: bool,
     pub flow_rules: Arc<Rules>,
     /// Whose requests are answered.
     pub hosts: Hosts,

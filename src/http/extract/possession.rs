@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     actors::Failure,
-    crypto::SignedProof,
+    crypto::{SignedProof, is_dpop_nonce, mint_dpop_nonce},
     domain::{
         Context,
         client_assertion::Command,
@@ -24,7 +24,10 @@ use crate::{
         reading::read_token::ReadToken,
     },
 };
-use axum::http::{HeaderMap, HeaderName, Method};
+use axum::{
+    http::{HeaderMap, HeaderName, HeaderValue, Method},
+    response::Response,
+};
 use std::sync::Arc;
 
 /// Where a proof is (RFC 9449 §4.1).
@@ -38,6 +41,23 @@ const USED_BEFORE: OAuthError = OAuthError::new(
     Code::InvalidDpopProof,
     "the DPoP proof was used before: sign one for each request",
 );
+
+/// Where a nonce for the next proof is (RFC 9449 §8).
+const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
+
+/// The answer to a proof without a nonce of ours, or with one that is over; a fresh one comes with it.
+const USE_NONCE: OAuthError = OAuthError::new(
+    Code::UseDpopNonce,
+    "the DPoP proof needs the nonce of the header DPoP-Nonce: sign another with it",
+);
+
+/// Gives a caller that sent a proof a nonce for the next one, where proofs need one.
+pub fn give_nonce(app: &App, response: &mut Response) {
+    let nonce = mint_dpop_nonce(&app.crypto.vault.now(), app.clock.now(), &*app.dice);
+    if let Ok(nonce) = HeaderValue::try_from(nonce) {
+        response.headers_mut().insert(DPOP_NONCE, nonce);
+    }
+}
 
 /// The request that is to be proved for.
 #[derive(Clone, Copy)]
@@ -66,8 +86,10 @@ pub fn prove(app: &App, place: &ProofPlace<'_>) -> Result<Proved, OAuthError> {
         (Some(one), None) => one.to_str().map_err(|_| INVALID_PROOF.because("it is no text"))?,
         (Some(_), Some(_)) => return Err(INVALID_PROOF.because("there are several")),
     };
-    let (held, proof) =
-        judge(app, place, text).map_err(|why| INVALID_PROOF.because(why.to_string()))?;
+    let (held, proof) = judge(app, place, text).map_err(|why| match why {
+        Disbelieved::NoNonce => USE_NONCE,
+        why => INVALID_PROOF.because(why.to_string()),
+    })?;
     Ok(Proved { held, proof: Some(proof) })
 }
 
@@ -94,7 +116,13 @@ fn judge(
         expires: read.time("exp")?,
         token: read.text("ath")?.map(str::to_owned),
     };
+    let nonce = read.text("nonce")?;
+    let is_ours = |nonce| is_dpop_nonce(&app.crypto.vault.now(), nonce, app.clock.now());
+    if app.settings.dpop_nonce && !nonce.is_some_and(is_ours) {
+        return Err(Disbelieved::NoNonce);
+    }
     let rules = Rules {
+        is_timed: app.settings.dpop_nonce,
         method: place.method.as_str(),
         origins: &[&app.issuer],
         path: place.path,

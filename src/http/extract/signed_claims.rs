@@ -32,6 +32,8 @@ pub enum Disbelieved {
     Proof(#[from] ProofFault),
     #[error(transparent)]
     ProofClaims(#[from] dpop::Fault),
+    #[error("it has no nonce of ours that is good now")]
+    NoNonce,
     #[error("its algorithm is not the one that the client registered")]
     OtherAlgorithm,
     #[error(transparent)]

@@ -4,7 +4,12 @@
 //! One layer and not two: each would make a box and a copy of the whole router inside for every request.
 
 use super::{admission::Admission, envelope::Envelope};
-use crate::http::{answer::error::Stopped, flows::steps::Steps};
+use crate::http::{
+    answer::error::Stopped,
+    app::App,
+    extract::possession::{self, DPOP},
+    flows::steps::Steps,
+};
 use axum::{
     extract::Request,
     http::{HeaderValue, header},
@@ -26,6 +31,8 @@ pub struct Surroundings {
     pub admission: Admission,
     /// For endpoints that take steps of flows.
     pub steps: Option<Steps>,
+    /// What draws nonces for the proofs of clients, where they need them.
+    pub nonces: Option<App>,
 }
 
 /// Puts it around them.
@@ -75,19 +82,20 @@ where
 
     fn call(&mut self, mut request: Request) -> Answering {
         let surroundings = self.surroundings.clone();
-        let Surroundings { envelope, admission, steps } = &*self.surroundings;
+        let Surroundings { envelope, admission, steps, .. } = &*self.surroundings;
         let received = envelope.receive(&mut request);
         if let Some(steps) = steps {
             request.extensions_mut().insert(steps.clone());
         }
         let origin = request.headers().get(header::ORIGIN).cloned();
+        let has_proof = request.headers().contains_key(DPOP);
         let admitted =
             catch_unwind(AssertUnwindSafe(|| match admission.answer_at_once(&request) {
                 Some(answer) => Passage::Answered(answer),
                 None => Passage::In(self.inner.call(request)),
             }));
         Box::pin(async move {
-            let Surroundings { envelope, admission, .. } = &*surroundings;
+            let Surroundings { envelope, admission, nonces, .. } = &*surroundings;
             let answered = match admitted {
                 Ok(Passage::Answered(answer)) => Some(answer),
                 Ok(Passage::In(answering)) => {
@@ -97,13 +105,16 @@ where
                 Err(_panicked) => None,
             };
             // A panic is our fault and an answer, not a closed connection.
-            let response = answered.map_or_else(
+            let mut response = answered.map_or_else(
                 || {
                     received.note_panic();
                     envelope.word(Stopped::Panicked)
                 },
                 |answer| opened(admission, origin, answer),
             );
+            if let Some(app) = nonces.as_ref().filter(|_| has_proof) {
+                possession::give_nonce(app, &mut response);
+            }
             Ok(envelope.send(&received, response))
         })
     }

@@ -16,7 +16,7 @@ const HEADERS: HeaderValue = HeaderValue::from_static("authorization, content-ty
 const AN_HOUR: HeaderValue = HeaderValue::from_static("3600");
 const YES: HeaderValue = HeaderValue::from_static("true");
 const EXPOSED: HeaderValue =
-    HeaderValue::from_static("www-authenticate, retry-after, x-request-id");
+    HeaderValue::from_static("www-authenticate, retry-after, x-request-id, dpop-nonce");
 
 /// Which pages may ask.
 #[derive(Clone)]

@@ -169,7 +169,7 @@ fn challenge(app: &App, scheme: Scheme, error: OAuthError) -> Response {
     let text = possession::challenge(scheme, &rest);
     let error = match error.code {
         // RFC 9449 §7.1: at a resource it is a matter of the token.
-        Code::InvalidDpopProof => error.with_status(StatusCode::UNAUTHORIZED),
+        Code::InvalidDpopProof | Code::UseDpopNonce => error.with_status(StatusCode::UNAUTHORIZED),
         _ => error,
     };
     let mut response = error.into_response();
