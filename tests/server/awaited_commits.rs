@@ -2,7 +2,7 @@
 
 use crate::{
     authenticator::recovery_codes,
-    ciba, device, exchange, invitations,
+    ciba, device, dpop, exchange, invitations,
     passkeys::{self, ANA},
     person::{PASSWORD, text},
     support::{TestOptions, TestServer},
@@ -168,6 +168,46 @@ async fn what_waits_for_a_person_makes_as_many_commits_as_the_table_says() {
     let mut counter = Counter::of(&server);
     let prove = server.step(&flow, "password", json!({ "password": PASSWORD }));
     done(&counter.count("invitation: accepted by password", prove).await.json());
+    counter.compare();
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn proofs_of_possession_make_as_many_commits_as_the_table_says() {
+    let server = TestServer::open().await;
+    let owner = dpop::holder(&server);
+    let session = server.sign_in(dpop::ANA).await;
+    let code = server.code(&session, "web", "openid offline_access").await;
+    let proof = || owner.proof("POST", dpop::TOKEN, json!({}));
+    let mut counter = Counter::of(&server);
+    let own = [("grant_type", "client_credentials")];
+    // What is noted of a client for the first time is noted before.
+    server.post_proved("billing", dpop::TOKEN, (&own, &[&proof()])).await;
+    let issued = counter
+        .count("token: code, with a DPoP proof", async {
+            server.redeem_proved("web", &code, &[&proof()]).await.json()
+        })
+        .await;
+    let refresh = text(&issued["refresh_token"]);
+    let issued = counter
+        .count("token: refresh, with a DPoP proof", async {
+            server.refresh_proved("web", refresh, &[&proof()]).await.json()
+        })
+        .await;
+    counter
+        .count("token: client credentials, with a DPoP proof", async {
+            let answer = server.post_proved("billing", dpop::TOKEN, (&own, &[&proof()])).await;
+            assert_eq!(answer.status, 200, "{answer:?}");
+        })
+        .await;
+    let token = text(&issued["access_token"]);
+    counter
+        .count("userinfo, with a DPoP proof", async {
+            let proof = owner.proof_with("GET", dpop::USERINFO, token);
+            let told = dpop::userinfo(&server, &format!("DPoP {token}"), &[&proof]).await;
+            assert_eq!(told.status, 200, "{told:?}");
+        })
+        .await;
     counter.compare();
     server.stop().await;
 }

@@ -1,9 +1,10 @@
 //! Tokens that are bound to a key of their client (RFC 9449): what is stolen is worthless.
 
 use crate::{
-    api_caller::directory,
+    api_caller::{EVERYTHING, directory},
     exchange::AGENTS,
     http::Answer,
+    impersonation,
     key_holder::{KeyHolder, hash, without},
     person::{claims, parameter, redirect, text},
     races::Pair,
@@ -470,4 +471,27 @@ async fn a_proof_is_used_once_on_two_nodes() {
             refused.refused(400, "invalid_dpop_proof");
         }
     }
+}
+
+#[tokio::test]
+async fn an_impersonation_is_bound_as_the_token_that_asks_for_it() {
+    let server = impersonation::scene().await;
+    let owner = holder(&server);
+    let (session, api) = impersonation::sofia(&server).await;
+    let member = impersonation::membership_of(&api, "carla@acme.test").await;
+    let scope = format!("{EVERYTHING} accounts:write");
+    let asked = [("scope", scope.as_str()), ("organization", "acme")];
+    let answer = server.authorize_in(&session, "web", &asked).await;
+    let code = parameter(&redirect(&answer), "code").unwrap();
+    let proof = owner.proof("POST", TOKEN, json!({}));
+    let issued = server.redeem_proved("web", &code, &[&proof]).await.json();
+    let token = text(&issued["access_token"]);
+    let path = format!("/api/organizations/acme/members/{member}/impersonation");
+    let (bound, proof) = (format!("DPoP {token}"), owner.proof_with("POST", &path, token));
+    let headers = [("authorization", &*bound), ("dpop", &*proof)];
+    let answer = server.post_json(&path, &impersonation::wanted(), &headers).await;
+    assert_eq!((answer.status.as_u16(), &answer.json()["token_type"]), (201, &json!("DPoP")));
+    let cnf = &claims(&answer.json()["access_token"])["cnf"];
+    assert_eq!(*cnf, json!({ "jkt": owner.thumbprint() }));
+    server.stop().await;
 }

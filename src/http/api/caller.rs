@@ -19,6 +19,7 @@ use crate::{
         invitation::Inviter,
         membership::{self, Membership},
         organization::{self, Organization},
+        possession::Confirmation,
     },
     http::{
         answer::error::{OAuthError, Problem},
@@ -62,6 +63,8 @@ pub struct Token {
     pub session: Option<String>,
     /// It is held for another party (adr/0088).
     pub delegated: bool,
+    /// The key that it is bound to, which the caller holds.
+    pub bound: Option<Confirmation>,
 }
 
 impl Token {
@@ -72,6 +75,7 @@ impl Token {
             families: claims.families().map(str::to_owned).collect(),
             session: claims.sid.as_deref().map(str::to_owned),
             delegated: claims.act.is_some(),
+            bound: claims.cnf,
         }
     }
 }

@@ -127,7 +127,8 @@ pub async fn begin(mut call: Call) -> Answer {
     let grant = grant(&call, home, (&token, client), wanted).await?;
     let context = call.caller.context.clone().because(reason.0);
     let narrowing = Narrowing::default();
-    let possession = Possession::default();
+    // By the key that the administrator has just proved to hold: what is issued is no looser than what was presented.
+    let possession = Possession { bound: token.bound, ..Possession::default() };
     let starting = Starting { grant, narrowing, token: None, possession };
     let issued = issuing::start(&call.app, (&context, &seen), starting).await;
     let TokenResponse { access_token, token_type, expires_in, scope, .. } =
