@@ -70,30 +70,12 @@ impl ClientKeys {
             _ if jws.kid.is_none() => return Err(Unverified::Ambiguous),
             _ => {}
         }
-        if fitting.iter().any(|entry| entry.signed(jws)) {
-            Ok(())
-        } else {
-            Err(Unverified::Signature)
-        }
-    }
-
-    /// The same for a set of one key, whatever name the token gives it.
-    pub(super) fn verify_unnamed(&self, jws: &Jws<'_>) -> Result<(), Unverified> {
-        let mut fitting = self.0.iter().filter(|entry| entry.algorithm == jws.algorithm);
-        match (fitting.next(), fitting.next()) {
-            (None, _) => Err(Unverified::NoKey),
-            (Some(entry), None) if entry.signed(jws) => Ok(()),
-            (Some(_), None) => Err(Unverified::Signature),
-            (Some(_), Some(_)) => Err(Unverified::Ambiguous),
-        }
+        let verified = |entry: &&Entry| entry.key.verify(jws.message(), jws.signature()).is_ok();
+        if fitting.iter().any(verified) { Ok(()) } else { Err(Unverified::Signature) }
     }
 }
 
 impl Entry {
-    fn signed(&self, jws: &Jws<'_>) -> bool {
-        self.key.verify(jws.message(), jws.signature()).is_ok()
-    }
-
     /// Returns a key for each algorithm that it serves; none if it is not for signatures.
     fn all(jwk: &Value) -> Vec<Self> {
         use SigningAlgorithm::{EdDsa, Es256, Ps256, Rs256};

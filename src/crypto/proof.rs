@@ -3,10 +3,10 @@
 use super::{
     client_keys::{ClientKeys, Unverified},
     jws::{Jws, JwsFault},
+    signer,
 };
 use crate::domain::{Fingerprint, client::KeySetFault};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// A proof whose signature has not been verified yet.
 pub struct SignedProof<'a> {
@@ -30,7 +30,9 @@ pub enum ProofFault {
 impl<'a> SignedProof<'a> {
     /// Takes a proof apart; verifies nothing.
     pub fn read(text: &'a str) -> Result<Self, ProofFault> {
-        let (jws, key) = Jws::read_with_key(text)?;
+        let (mut jws, key) = Jws::read_with_key(text)?;
+        // A name of a key says nothing here: there is one.
+        jws.kid = None;
         let set = json!({ "keys": [&key] });
         // A key that gives its secret half away is refused here as well.
         let keys = ClientKeys::read(&set).ok_or(ProofFault::OtherKind)??;
@@ -40,8 +42,7 @@ impl<'a> SignedProof<'a> {
 
     /// Tells whether it was signed by the key that it brings.
     pub fn verify(&self) -> Result<(), Unverified> {
-        // A name of a key says nothing here: there is one.
-        self.keys.verify_unnamed(&self.jws)
+        self.keys.verify(&self.jws)
     }
 }
 
@@ -54,11 +55,8 @@ fn thumbprint(key: &Value) -> Option<Fingerprint> {
         "RSA" => &["e", "kty", "n"],
         _ => return None,
     };
-    // Ordered by name.
-    let members = required.iter().map(|name| Some((*name, text(name)?)));
-    let members: BTreeMap<&str, &str> = members.collect::<Option<_>>()?;
-    let canonical = serde_json::to_vec(&members).ok()?;
-    Some(Fingerprint::of(&canonical))
+    let members = required.iter().map(|name| Some((*name, text(name)?.to_owned())));
+    Some(signer::thumbprint(&members.collect::<Option<_>>()?))
 }
 
 #[cfg(test)]

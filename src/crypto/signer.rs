@@ -1,5 +1,6 @@
 //! Signing: a private key parsed once, and the public key that goes with it.
 
+use crate::domain::Fingerprint;
 use crate::domain::signing_keys::{ObservedKey, SigningAlgorithm};
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rsa::KeyPair as RsaKeyPair;
@@ -93,7 +94,7 @@ impl Signer {
     }
 
     fn new(key: Key, algorithm: SigningAlgorithm, required: &Members) -> Self {
-        let kid = thumbprint(required);
+        let kid = String::from(thumbprint(required));
         let mut public_jwk = json!(required);
         public_jwk["kid"] = kid.as_str().into();
         public_jwk["use"] = "sig".into();
@@ -181,9 +182,8 @@ fn rsa_public(key: &RsaKeyPair) -> Members {
 }
 
 // RFC 7638 §3.3: no white space, members in lexicographic order.
-fn thumbprint(required: &Members) -> String {
-    let canonical = serde_json::to_vec(required).expect("text by text is JSON");
-    base64url(digest(&SHA256, &canonical).as_ref())
+pub(super) fn thumbprint(required: &Members) -> Fingerprint {
+    Fingerprint::of(&serde_json::to_vec(required).expect("text by text is JSON"))
 }
 
 fn base64url(bytes: &[u8]) -> String {
@@ -269,7 +269,10 @@ pub(super) mod tests {
         );
         let members =
             [("kty", "RSA".to_owned()), ("n", n.to_owned()), ("e", "AQAB".to_owned())].into();
-        assert_eq!(thumbprint(&members), "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
+        assert_eq!(
+            String::from(thumbprint(&members)),
+            "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
+        );
     }
 
     #[test]
@@ -279,7 +282,10 @@ pub(super) mod tests {
             ("crv", "Ed25519".to_owned()),
             ("x", "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo".to_owned()),
         ];
-        assert_eq!(thumbprint(&members.into()), "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
+        assert_eq!(
+            String::from(thumbprint(&members.into())),
+            "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
+        );
     }
 
     #[test]

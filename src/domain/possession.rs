@@ -74,14 +74,27 @@ pub struct BindingRules {
 }
 
 /// Why no token is issued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unbound {
-    #[error("the tokens of this client are bound to a key: the request needs a DPoP proof")]
     NoProof,
-    #[error("the tokens of this client are bound to a certificate, and the connection has none")]
     NoCertificate,
-    #[error("the tokens of this client are bound: the request needs a DPoP proof or a certificate")]
     Neither,
+}
+
+impl Unbound {
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::NoProof => {
+                "the tokens of this client are bound to a key: the request needs a DPoP proof"
+            }
+            Self::NoCertificate => {
+                "the tokens of this client are bound to a certificate, and the connection has none"
+            }
+            Self::Neither => {
+                "the tokens of this client are bound: the request needs a DPoP proof or a certificate"
+            }
+        }
+    }
 }
 
 impl BindingRules {

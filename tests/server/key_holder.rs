@@ -3,7 +3,7 @@
 use crate::{
     http::Answer,
     outside::Outside,
-    person::{VERIFIER, callback},
+    person::{callback, redeeming},
     signing_client::ClientKey,
     support::{SECRET, basic, form},
 };
@@ -97,12 +97,7 @@ impl Outside {
 
     pub async fn redeem_proved(&self, client: &str, code: &str, proofs: &[&str]) -> Answer {
         let callback = callback(client);
-        let fields = [
-            ("grant_type", "authorization_code"),
-            ("code", code),
-            ("redirect_uri", &callback),
-            ("code_verifier", VERIFIER),
-        ];
+        let fields = redeeming(code, &callback);
         self.post_proved(client, "/connect/token", (&fields, proofs)).await
     }
 

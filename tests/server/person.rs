@@ -118,13 +118,7 @@ impl Outside {
     /// Redeems a code as the client it was issued to.
     pub async fn redeem(&self, client: &str, code: &str) -> Answer {
         let callback = callback(client);
-        let fields = [
-            ("grant_type", "authorization_code"),
-            ("code", code),
-            ("redirect_uri", &callback),
-            ("code_verifier", VERIFIER),
-        ];
-        self.token_as(client, &fields).await
+        self.token_as(client, &redeeming(code, &callback)).await
     }
 
     pub async fn refresh(&self, client: &str, token: &str) -> Answer {
@@ -155,6 +149,16 @@ impl Outside {
         let request = request.header("authorization", format!("Bearer {token}"));
         self.send(request.body(form(&[])).unwrap()).await
     }
+}
+
+/// The fields by which a code is redeemed.
+pub fn redeeming<'a>(code: &'a str, callback: &'a str) -> [(&'static str, &'a str); 4] {
+    [
+        ("grant_type", "authorization_code"),
+        ("code", code),
+        ("redirect_uri", callback),
+        ("code_verifier", VERIFIER),
+    ]
 }
 
 /// Where a flow that is over leads.

@@ -51,9 +51,8 @@ impl<'a> PresentedCredential<'a> {
         let read = possession::read_presented(app, &given, &place).map_err(|why| refused(&why))?;
         let read = read.filter(|held| app.is_own_api(&held.claims.aud));
         let HeldToken { claims, proof } = read.ok_or_else(invalid_token)?;
-        if let Some(proof) = proof {
-            possession::spend(app, context, &proof).await.map_err(|why| refused(&why))?;
-        }
+        let spent = possession::spend(app, context, proof.as_ref()).await;
+        spent.map_err(|why| refused(&why))?;
         Ok(Self::Token(claims))
     }
 }

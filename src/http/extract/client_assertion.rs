@@ -3,14 +3,13 @@
 //! First what costs nothing is judged, then the signature, and only then is the use written down: a
 //! caller without the client's key has us commit nothing.
 
-use super::signed_claims::{Disbelieved, SignedClaims, needed};
+use super::signed_claims::{Disbelieved, SignedClaims, needed, use_once};
 use crate::{
-    actors::Failure,
     crypto::{Jws, Unverified},
     domain::{
         Context,
         client::KnownClient,
-        client_assertion::{Claims, Command, Rules, may_sign},
+        client_assertion::{Claims, Rules, may_sign},
     },
     http::{answer::error::OAuthError, app::App, clients::client_keys, routes},
 };
@@ -94,19 +93,11 @@ impl<'a> Assertion<'a> {
             }
             Err(why) => return Err(Disbelieved::from(why).into()),
         }
-        let used = Command::Use { expires_at };
-        match app
-            .entities
-            .client_assertions
-            .ask_new(presented.context, &self.claims.id(), used)
-            .await
-        {
-            Ok(_) => Ok(()),
-            Err(Failure::Refused(_)) => Err(Disbelieved::UsedBefore.into()),
-            // It may be spent: its client signs another.
-            Err(failure) => {
-                Err(Refused::Failed(OAuthError::unavailable().because(failure.to_string())))
-            }
+        let used = (&*self.claims.id(), expires_at);
+        match use_once(app, presented.context, used).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Disbelieved::UsedBefore.into()),
+            Err(error) => Err(Refused::Failed(error)),
         }
     }
 }

@@ -66,9 +66,7 @@ impl Caller {
     /// The same where no commit uses the proof up: it is used up now.
     pub async fn possession_spent(&self, app: &App) -> Result<Possession, OAuthError> {
         let possession = self.possession()?;
-        if let Some(proof) = &possession.proof {
-            possession::spend(app, &self.context, proof).await?;
-        }
+        possession::spend(app, &self.context, possession.proof.as_ref()).await?;
         Ok(Possession { proof: None, ..possession })
     }
 
@@ -79,21 +77,11 @@ impl Caller {
 }
 
 fn unbound(why: Unbound) -> OAuthError {
-    let (code, description) = match why {
-        Unbound::NoProof => (
-            Code::InvalidDpopProof,
-            "the tokens of this client are bound to a key: the request needs a DPoP proof",
-        ),
-        Unbound::NoCertificate => (
-            Code::InvalidRequest,
-            "the tokens of this client are bound to a certificate, and the connection has none",
-        ),
-        Unbound::Neither => (
-            Code::InvalidRequest,
-            "the tokens of this client are bound: the request needs a DPoP proof or a certificate",
-        ),
+    let code = match why {
+        Unbound::NoProof => Code::InvalidDpopProof,
+        Unbound::NoCertificate | Unbound::Neither => Code::InvalidRequest,
     };
-    OAuthError::new(code, description)
+    OAuthError::new(code, why.description())
 }
 
 /// The one type of assertion that authenticates (RFC 7523 §2.2).

@@ -6,14 +6,12 @@
 
 use super::{
     bearer::{PresentedToken, Scheme},
-    signed_claims::{Disbelieved, SignedClaims, needed},
+    signed_claims::{Disbelieved, SignedClaims, needed, use_once},
 };
 use crate::{
-    actors::Failure,
     crypto::{SignedProof, is_dpop_nonce, mint_dpop_nonce},
     domain::{
         Context,
-        client_assertion::Command,
         dpop::{ALGORITHMS, Claims, ProofUse, Rules, TYPE},
         possession::{Confirmation, HeldKeys},
         signing_keys::SigningAlgorithm,
@@ -37,7 +35,8 @@ pub const DPOP: HeaderName = HeaderName::from_static("dpop");
 pub const INVALID_PROOF: OAuthError =
     OAuthError::new(Code::InvalidDpopProof, "the DPoP proof is not good for this request");
 
-const USED_BEFORE: OAuthError = OAuthError::new(
+/// A proof that another request has used up.
+pub const USED_BEFORE: OAuthError = OAuthError::new(
     Code::InvalidDpopProof,
     "the DPoP proof was used before: sign one for each request",
 );
@@ -134,15 +133,14 @@ fn judge(
     Ok((held, ProofUse { id: claims.id(proof.key), expires_at }))
 }
 
-/// Uses a proof up, by a commit of its own.
-pub async fn spend(app: &App, context: &Context, proof: &ProofUse) -> Result<(), OAuthError> {
-    let used = Command::Use { expires_at: proof.expires_at };
-    match app.entities.client_assertions.ask_new(context, &proof.id, used).await {
-        Ok(_) => Ok(()),
-        Err(Failure::Refused(_)) => Err(USED_BEFORE),
-        // It may be spent: its maker signs another.
-        Err(failure) => Err(OAuthError::unavailable().because(failure.to_string())),
-    }
+/// Uses a proof up, where there is one, by a commit of its own.
+pub async fn spend(
+    app: &App,
+    context: &Context,
+    proof: Option<&ProofUse>,
+) -> Result<(), OAuthError> {
+    let Some(ProofUse { id, expires_at }) = proof else { return Ok(()) };
+    if use_once(app, context, (id, *expires_at)).await? { Ok(()) } else { Err(USED_BEFORE) }
 }
 
 /// An access token whose key the caller holds, if it is bound to one.
@@ -178,9 +176,4 @@ pub fn challenge(scheme: Scheme, rest: &str) -> String {
             format!("DPoP realm=\"porteiro\", algs=\"{algorithms}\"{rest}")
         }
     }
-}
-
-/// Says that a commit found the proof used.
-pub const fn used_before() -> OAuthError {
-    USED_BEFORE
 }

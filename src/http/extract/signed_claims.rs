@@ -2,11 +2,14 @@
 
 use super::json;
 use crate::{
+    actors::Failure,
     crypto::{JwsFault, ProofFault, Unverified},
     domain::{
-        client_assertion::{Audience, Fault},
+        Context, Timestamp,
+        client_assertion::{Audience, Command, Fault},
         dpop, request_object,
     },
+    http::{answer::error::OAuthError, app::App},
 };
 use serde_json::{Map, Value};
 
@@ -76,6 +79,21 @@ impl SignedClaims {
             }
             Some(_) => Err(WRONG),
         }
+    }
+}
+
+/// Writes the one use of what a client signed; false where it was used before.
+pub async fn use_once(
+    app: &App,
+    context: &Context,
+    (id, expires_at): (&str, Timestamp),
+) -> Result<bool, OAuthError> {
+    let used = Command::Use { expires_at };
+    match app.entities.client_assertions.ask_new(context, id, used).await {
+        Ok(_) => Ok(true),
+        Err(Failure::Refused(_)) => Ok(false),
+        // It may be spent: its client signs another.
+        Err(failure) => Err(OAuthError::unavailable().because(failure.to_string())),
     }
 }
 

@@ -61,9 +61,7 @@ pub async fn post(
     if key.is_some() && request.key.is_some() && key != request.key {
         return Err(INVALID_PROOF.because("dpop_jkt is another key"));
     }
-    if let Some(proof) = &caller.proved.proof {
-        possession::spend(&app, &caller.context, proof).await?;
-    }
+    possession::spend(&app, &caller.context, caller.proved.proof.as_ref()).await?;
     let request_uri = pushed::seal(&app, &client.client_id, (form, key))?;
     let expires_in = app.settings.lifetimes.par.as_secs();
     Ok((StatusCode::CREATED, private_json(&Accepted { request_uri, expires_in })).into_response())

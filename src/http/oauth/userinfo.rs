@@ -48,7 +48,8 @@ pub async fn get(
     RequestContext(context): RequestContext,
     headers: HeaderMap,
 ) -> Response {
-    let asked = Asked { app: &app, context: &context, method: &Method::GET, headers: &headers };
+    let asked =
+        UserinfoRequest { app: &app, context: &context, method: &Method::GET, headers: &headers };
     match app.limits.request_permits.work(address) {
         Ok(permit) => asked.answer(presented(&headers), &permit).await,
         Err(stopped) => OAuthError::from(stopped).into_response(),
@@ -62,7 +63,8 @@ pub async fn post(
     headers: HeaderMap,
     request: PostedOrNot,
 ) -> Response {
-    let asked = Asked { app: &app, context: &context, method: &Method::POST, headers: &headers };
+    let asked =
+        UserinfoRequest { app: &app, context: &context, method: &Method::POST, headers: &headers };
     let Arrived { form, permit } = match request.0 {
         Ok(arrived) => arrived,
         Err(error) => return error.into_response(),
@@ -84,7 +86,7 @@ pub async fn post(
 }
 
 /// A request for what a token tells.
-struct Asked<'a> {
+struct UserinfoRequest<'a> {
     app: &'a App,
     context: &'a Context,
     method: &'a Method,
@@ -122,7 +124,7 @@ impl axum::extract::FromRequest<App> for PostedOrNot {
     }
 }
 
-impl Asked<'_> {
+impl UserinfoRequest<'_> {
     /// Answers; the permit is held until the answer is there.
     async fn answer(
         &self,
@@ -151,9 +153,7 @@ impl Asked<'_> {
         let place = ProofPlace { method, path: routes::USERINFO, headers, token: None };
         let HeldToken { claims, proof } =
             possession::read_presented(app, presented, &place)?.ok_or(INVALID_TOKEN)?;
-        if let Some(proof) = proof {
-            possession::spend(app, context, &proof).await?;
-        }
+        possession::spend(app, context, proof.as_ref()).await?;
         tell(app, claims).await
     }
 }

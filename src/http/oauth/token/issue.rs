@@ -137,7 +137,7 @@ pub async fn issue(
                 return Err(INVALID_GRANT.because(format!("its {kind} is over")));
             }
             Err(Failure::Taken { space: ClientAssertion::KIND }) => {
-                return Err(possession::used_before());
+                return Err(possession::USED_BEFORE);
             }
             Err(failure) => tries.after(failure).await.map_err(refuse)?,
         }
