@@ -1,29 +1,30 @@
 //! The whole server: system, public listener, operator's listener; started, told, drained.
 
 mod plan;
+mod sockets;
 
-pub use plan::{Flows, Issuer, OperatorAddress, Plan, RuntimeOptions};
+pub use plan::{Flows, Issuer, MtlsPlan, OperatorAddress, Plan, RuntimeOptions};
 
 use crate::{
     actors::{Courier, Couriers, StartError},
     backchannel::{LogoutCourier, LogoutDependencies, PingCourier, PingMeans},
-    crypto::{PairwiseSubjects, SystemDice, passkeys::Passkeys},
+    crypto::{ClientAuthorities, PairwiseSubjects, SystemDice, passkeys::Passkeys},
     domain::{backchannel_request::CIBA_PING, logout::BACKCHANNEL_LOGOUT, webhook::WEBHOOK},
     http::{
-        App, AppOptions, Channels, Hosts,
+        App, AppOptions, Channels,
         operator::{Leaving, Operator},
         router::{self, Extras},
     },
     messages::Messages,
     system::{GivenUp, System, SystemError, SystemOptions},
     transport::{
-        AddressRules, ConnectionLimits, DrainLimits, Drained, Server, ServerOptions, TlsIdentity,
-        raise_limit,
+        AddressRules, ConnectionLimits, DrainLimits, Drained, Listener, Server, ServerOptions,
+        TlsIdentity, raise_limit,
     },
     webhooks::{self, WebhookCourier},
 };
+use sockets::Sockets;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
-use tokio::net::TcpListener;
 
 /// How long everything below HTTP may take to end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -50,12 +51,15 @@ pub enum ServerError {
 pub struct Running {
     pub issuer: String,
     pub address: SocketAddr,
+    /// Where clients are asked for certificates.
+    pub mtls: Option<SocketAddr>,
     pub operator: Option<SocketAddr>,
     system: Arc<System>,
     public: Server,
     private: Option<Server>,
     leaving: Leaving,
     tls: Option<Arc<TlsIdentity>>,
+    authorities: Option<Arc<ClientAuthorities>>,
     drain: DrainLimits,
 }
 
@@ -113,11 +117,12 @@ impl Running {
         });
         let system = Arc::new(system.await?);
         *started = Some(system.clone());
-        let listeners = listen(&plan.listen).await?;
-        let private = operators_listener(plan.operator).await?;
-        let bound = |source| ServerError::Listen { address: plan.listen[0], source };
-        let address = listeners[0].local_addr().map_err(bound)?;
+        let sockets = Sockets::bind(&plan.listen, plan.mtls.as_ref(), plan.operator).await?;
+        let address = sockets.address(plan.listen[0])?;
+        let (mtls, operator_address) = (sockets.asking_address(), sockets.operator_address());
         let issuer = plan.issuer.at(address.port());
+        let mutual_tls = plan.mtls.map(|plan| sockets::mutual_tls(plan, &issuer, mtls));
+        let authorities = mutual_tls.as_ref().and_then(|mutual_tls| mutual_tls.authorities.clone());
         messages.speak_for(&issuer);
         logouts.start(means_of_logout(&system, &issuer));
         pings.start(PingMeans { clients: system.view(), vault: system.vault() });
@@ -135,6 +140,7 @@ impl Running {
             screens: plan.screens,
             links: plan.links,
             dpop_nonce: plan.dpop_nonce,
+            mutual_tls,
             registration: plan.registration,
             statement_issuers,
             sign_up: plan.sign_up,
@@ -153,25 +159,38 @@ impl Running {
         // Boxed: everything that requests are served with is built in it.
         let app = Box::pin(App::new(&system, options, Arc::new(router::vitals(extras)))).await?;
         let (tls, dice) = (plan.tls, system.dice());
-        let serve = |listeners, tls, router, limits| {
+        let serve = |listeners, limits| {
             let (addresses, dice) = (addresses.clone(), dice.clone());
-            Server::start(ServerOptions { listeners, tls, router, limits, addresses, dice })
+            Server::start(ServerOptions { listeners, limits, addresses, dice })
         };
-        let public =
-            serve(listeners, tls.clone(), router::public(&app, &steps), connections.clone());
+        let (listeners, private) = sockets.listeners((&app, &steps), tls.as_ref());
+        let public = serve(listeners, connections.clone());
         let leaving = Leaving::default();
-        let operator_address = private.as_ref().and_then(|listener| listener.local_addr().ok());
         let operator = Operator {
             system: system.clone(),
             vitals: app.vitals(),
             meter: public.meter(),
             leaving: leaving.clone(),
-            hosts: hosts_of_operators(operator_address),
+            hosts: sockets::hosts_of_operators(operator_address),
         };
         let few = ConnectionLimits { max_connections: OPERATORS, ..connections };
-        let private = private.map(|listener| serve(vec![listener], None, operator.router(), few));
-        let operator = operator_address;
-        Ok(Self { issuer, address, operator, system, public, private, leaving, tls, drain })
+        let private = private.map(|socket| {
+            let router = operator.router();
+            serve(vec![Listener { socket, tls: None, router }], few)
+        });
+        Ok(Self {
+            issuer,
+            address,
+            mtls,
+            operator: operator_address,
+            system,
+            public,
+            private,
+            leaving,
+            tls,
+            authorities,
+            drain,
+        })
     }
 
     /// What stands behind the listeners.
@@ -191,6 +210,11 @@ impl Running {
             None => {}
             Some(Ok(())) => tracing::info!("the certificate was read again"),
             Some(Err(fault)) => tracing::error!(%fault, "the former certificate stays in use"),
+        }
+        match self.authorities.as_ref().map(|authorities| authorities.reload()) {
+            None => {}
+            Some(Ok(())) => tracing::info!("the authorities of clients were read again"),
+            Some(Err(fault)) => tracing::error!(%fault, "the former authorities stay in use"),
         }
     }
 
@@ -240,51 +264,11 @@ async fn means_of_webhooks(system: &System) -> Result<webhooks::WebhookDependenc
     })
 }
 
-async fn listen(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, ServerError> {
-    let mut listeners: Vec<TcpListener> = Vec::new();
-    for address in addresses {
-        let mut address = *address;
-        // By another name it must be the same port.
-        if let Some(Ok(first)) = listeners.first().map(TcpListener::local_addr) {
-            address.set_port(first.port());
-        }
-        match TcpListener::bind(address).await {
-            Ok(listener) => listeners.push(listener),
-            Err(source) if listeners.is_empty() => {
-                return Err(ServerError::Listen { address, source });
-            }
-            Err(error) => tracing::debug!(%address, %error, "not listening there as well"),
-        }
-    }
-    Ok(listeners)
-}
-
 /// By what people can be written to, and whether they can use passkeys.
 fn channels(messages: &Messages, issuer: &str) -> Channels {
     Channels {
         mail: messages.has_mail(),
         sms: messages.has_sms(),
         passkeys: Passkeys::new(issuer, []).is_some(),
-    }
-}
-
-/// On loopback no name but loopback's leads there by right.
-fn hosts_of_operators(address: Option<SocketAddr>) -> Hosts {
-    let near = address.is_some_and(|address| address.ip().is_loopback());
-    if near { Hosts::Loopback } else { Hosts::Any }
-}
-
-async fn operators_listener(wanted: OperatorAddress) -> Result<Option<TcpListener>, ServerError> {
-    let (OperatorAddress::At(address) | OperatorAddress::Perhaps(address)) = wanted;
-    match TcpListener::bind(address).await {
-        Ok(listener) => Ok(Some(listener)),
-        Err(source) if matches!(wanted, OperatorAddress::At(_)) => {
-            Err(ServerError::Listen { address, source })
-        }
-        Err(error) => {
-            let what = "no metrics: the usual address is taken, set operator.listen";
-            tracing::warn!(%address, %error, "{what}");
-            Ok(None)
-        }
     }
 }

@@ -100,6 +100,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         // `localhost` is either of the two.
         listen: vec![config.listen, also],
         tls: None,
+        mtls: None,
         operator: operator(config.operator.listen),
         lifetimes: lifetimes(&config.lifetimes, &config.assurance),
         screens: config.screens.enabled,

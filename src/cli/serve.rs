@@ -11,17 +11,24 @@ use super::{
 };
 use crate::{
     clock::{Stopwatch, SystemClock},
-    config::{self, Origin, Survey},
-    crypto::keys::{DevKeys, Folder},
+    config::{self, Config, Origin, Survey},
+    crypto::{
+        ClientAuthorities,
+        keys::{DevKeys, Folder},
+    },
     domain::Clock as _,
     http::Hosts,
     messages::Messages,
-    server::{Issuer, OperatorAddress, Plan, Running, ServerError},
+    server::{Issuer, MtlsPlan, OperatorAddress, Plan, Running, ServerError},
     store,
     system::SystemError,
     transport::TlsIdentity,
 };
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(super) async fn run(given: CommandSettings) -> Result<(), Failure> {
@@ -55,7 +62,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         None | Some(Origin::Default) => OperatorAddress::Perhaps,
         Some(_) => OperatorAddress::At,
     };
-    reasons.extend(unsupported_settings::refusals(&loaded));
+    reasons.extend(unsupported_settings::missing_files(&loaded));
     let idle = unsupported_settings::without_effect(&loaded);
     if !idle.is_empty() {
         tracing::warn!(settings = idle.join(", "), "this version does not act on what is set here");
@@ -73,6 +80,10 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
     }
     let tls = config.tls.pair().map(|(cert, key)| load_identity(cert, key)).transpose();
     let tls = tls.unwrap_or_else(|reason| {
+        reasons.push(reason);
+        None
+    });
+    let mtls = mtls(&config, tls.as_ref()).unwrap_or_else(|reason| {
         reasons.push(reason);
         None
     });
@@ -108,6 +119,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         read_folder: Arc::new(move || Folder::load(&folder, DevKeys::Refused)),
         listen: vec![config.listen],
         tls,
+        mtls,
         operator: operator(config.operator.listen),
         lifetimes: lifetimes(&config.lifetimes, &config.assurance),
         screens: config.screens.enabled,
@@ -136,6 +148,25 @@ fn tell_of_certificate(cert: &Path, issuer: Option<&str>) {
 
 fn load_identity(cert: &Path, key: &Path) -> Result<Arc<TlsIdentity>, String> {
     TlsIdentity::load(cert, key).map(Arc::new).map_err(|fault| chain(&fault))
+}
+
+/// How clients come with certificates of their own, if they can.
+pub(super) fn mtls(
+    config: &Config,
+    tls: Option<&Arc<TlsIdentity>>,
+) -> Result<Option<MtlsPlan>, String> {
+    // Without an identity it has been refused already.
+    let listen = config.mtls.listen.zip(tls.cloned());
+    let forwarded = config.client_cert_header;
+    if config.mtls.listen.is_none() && !forwarded {
+        return Ok(None);
+    }
+    let load = |path: &PathBuf| {
+        let loaded = ClientAuthorities::load(path).map(Arc::new);
+        loaded.map_err(|fault| format!("mtls.client_ca: {}", chain(&fault)))
+    };
+    let authorities = config.mtls.client_ca.as_ref().map(load).transpose()?;
+    Ok(Some(MtlsPlan { listen, url: config.mtls.url.clone(), authorities, forwarded }))
 }
 
 /// What a server is told from outside.

@@ -9,17 +9,6 @@ pub(super) fn without_effect(loaded: &Loaded) -> Vec<&'static str> {
     names.filter(|name| was_given(loaded, name).is_some()).collect()
 }
 
-/// Says what must not be passed over, and which files are not there.
-pub(super) fn refusals(loaded: &Loaded) -> Vec<String> {
-    let refused = names_of(Effect::Refused).filter_map(|name| {
-        let origin = was_given(loaded, name)?;
-        Some(format!(
-            "{name} ({origin}): this version asks for no client certificates: leave it out"
-        ))
-    });
-    refused.chain(missing_files(loaded)).collect()
-}
-
 fn names_of(effect: Effect) -> impl Iterator<Item = &'static str> {
     SETTINGS.iter().filter(move |setting| setting.effect == effect).map(|setting| setting.name)
 }
@@ -28,8 +17,8 @@ fn was_given<'a>(loaded: &'a Loaded, name: &str) -> Option<&'a Origin> {
     loaded.origin(name).filter(|origin| !matches!(origin, Origin::Default | Origin::Dev))
 }
 
-/// The certificate and its key are read where they are used, if there are both.
-fn missing_files(loaded: &Loaded) -> Vec<String> {
+/// Says which files are not there. The certificate and its key are read where they are used, if there are both.
+pub(super) fn missing_files(loaded: &Loaded) -> Vec<String> {
     let config = &loaded.config;
     let (cert, key) = match config.tls.pair() {
         Some(_) => (None, None),
@@ -38,7 +27,6 @@ fn missing_files(loaded: &Loaded) -> Vec<String> {
     let files = [
         ("tls.cert", cert),
         ("tls.key", key),
-        ("mtls.client_ca", config.mtls.client_ca.as_deref()),
         (
             "registration.software_statement_keys",
             config.registration.software_statement_keys.as_deref(),
@@ -75,12 +63,9 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_for_client_certificates_and_a_missing_file_are_refused() {
-        let refused = refusals(&given(&[("MTLS__LISTEN", "127.0.0.1:9443")]));
-        assert_eq!(refused.len(), 1);
-        assert!(refused[0].starts_with("mtls.listen (PORTEIRO_MTLS__LISTEN): "), "{refused:?}");
-        let refused = refusals(&given(&[("GEO__DATABASE", "none.mmdb")]));
-        assert_eq!(refused, ["geo.database: none.mmdb: there is no such file"]);
-        assert!(refusals(&given(&[("OUTBOUND__EXTRA_CA", "Cargo.toml")])).is_empty());
+    fn a_missing_file_is_named() {
+        let missing = missing_files(&given(&[("GEO__DATABASE", "none.mmdb")]));
+        assert_eq!(missing, ["geo.database: none.mmdb: there is no such file"]);
+        assert!(missing_files(&given(&[("OUTBOUND__EXTRA_CA", "Cargo.toml")])).is_empty());
     }
 }

@@ -6,7 +6,7 @@ use super::{
     purpose::FetchPurpose,
 };
 use crate::{
-    crypto::{ClientKeys, Jws, Unverified},
+    crypto::{ClientEvidence, ClientKeys, Unverified},
     domain::{Clock, Rate, Timestamp},
 };
 use serde_json::Value;
@@ -73,25 +73,19 @@ impl KeySets {
         }
     }
 
-    /// Tells whether one of the keys at an address signed it: one that we know, or one that is there now.
+    /// Tells whether the holder of the keys at an address has shown this: of those that we know, or of those that are there now.
     pub async fn verify(
         &self,
         address: KeySetAddress<'_>,
-        jws: &Jws<'_>,
+        evidence: &ClientEvidence<'_>,
     ) -> Result<(), Unverified> {
         let cached = self.newer_than(0, address).await?;
-        let verdict = cached.document.verify(jws);
-        // A key without a name may have been replaced by another without a name.
-        let may_be_new = match verdict {
-            Err(Unverified::NoKey) => true,
-            Err(Unverified::Signature) => jws.kid.is_none(),
-            Ok(()) | Err(Unverified::Ambiguous | Unverified::Busy) => false,
-        };
-        if !may_be_new {
+        let verdict = cached.document.verify(evidence);
+        if !verdict.is_err_and(|why| evidence.may_be_by_a_newer_key(why)) {
             return verdict;
         }
         match self.newer_than(cached.number, address).await {
-            Ok(newer) => newer.document.verify(jws),
+            Ok(newer) => newer.document.verify(evidence),
             Err(Missing::Busy) => Err(Unverified::Busy),
             Err(Missing::Absent) => verdict,
         }

@@ -24,6 +24,8 @@ pub struct Config {
     pub listen: SocketAddr,
     pub public_proxy: bool,
     pub trusted_proxies: Vec<IpNet>,
+    /// A trusted proxy tells of the certificates of clients (RFC 9440).
+    pub client_cert_header: bool,
     pub store: Store,
     pub keys: Keys,
     pub tls: Tls,
@@ -73,6 +75,8 @@ pub struct Tls {
 pub struct Mtls {
     pub listen: Option<SocketAddr>,
     pub client_ca: Option<PathBuf>,
+    /// Where clients find it; exactly as written.
+    pub url: Option<String>,
 }
 
 /// Proofs of possession that clients sign (RFC 9449).
@@ -247,6 +251,7 @@ impl Config {
             listen: UNSET,
             public_proxy: false,
             trusted_proxies: Vec::new(),
+            client_cert_header: false,
             store: Store::default(),
             keys: Keys::default(),
             tls: Tls::default(),

@@ -61,8 +61,25 @@ impl Config {
         let has_tls = self.tls.cert.is_some() || self.tls.key.is_some();
         match (&self.mtls.listen, &self.mtls.client_ca) {
             (Some(_), _) if !has_tls => refuse("mtls.listen", "needs [tls], which is not set"),
-            (None, Some(_)) => refuse("mtls.listen", "is not set, and mtls.client_ca needs it"),
+            (None, Some(_)) if !self.client_cert_header => {
+                refuse("mtls.listen", "is not set, and mtls.client_ca needs it");
+            }
             _ => {}
+        }
+        if self.mtls.url.is_some() && self.mtls.listen.is_none() && !self.client_cert_header {
+            refuse("mtls.listen", "is not set, and mtls.url needs it");
+        }
+        let has_proxies = self.public_proxy && !self.trusted_proxies.is_empty();
+        if self.client_cert_header && !has_proxies {
+            refuse("client_cert_header", "needs public_proxy and trusted_proxies");
+        }
+        if let Some(url) = &self.mtls.url {
+            for fault in issuer::faults(url) {
+                refuse("mtls.url", &fault);
+            }
+            if self.issuer.as_ref() == Some(url) {
+                refuse("mtls.url", "is the issuer: browsers would be asked for certificates there");
+            }
         }
         let public = ("listen", Some(self.listen));
         let mtls = ("mtls.listen", self.mtls.listen);

@@ -72,8 +72,6 @@ pub enum Effect {
     Acts,
     /// Nothing acts on it yet; an operator who sets it is told so.
     NotYet,
-    /// Nothing acts on it yet, and to serve without it would be unsafe.
-    Refused,
 }
 
 impl Setting {
@@ -153,10 +151,6 @@ impl Setting {
         Self { effect: Effect::NotYet, ..self }
     }
 
-    const fn refused(self) -> Self {
-        Self { effect: Effect::Refused, ..self }
-    }
-
     const fn secret(self) -> Self {
         Self { secrecy: Secrecy::Whole, ..self }
     }
@@ -198,15 +192,19 @@ pub const SETTINGS: &[Setting] = &[
     row("public_proxy", Flag(|c| &mut c.public_proxy), "false", "TLS ends at a proxy in front"),
     row("trusted_proxies", Networks(|c| &mut c.trusted_proxies), "",
         "networks whose forwarded headers are believed"),
+    row("client_cert_header", Flag(|c| &mut c.client_cert_header), "false",
+        "trusted proxies tell of client certificates by Client-Cert (RFC 9440)"),
     unset("store.url", StoreUrl(|c| &mut c.store.url),
         "sqlite:///path or postgres://user@host/database").secret_in_url(),
     unset("keys.dir", Path(|c| &mut c.keys.dir), "the keys folder: one private JWK or PEM a file"),
     unset("tls.cert", Path(|c| &mut c.tls.cert), "the certificate and its chain, PEM"),
     unset("tls.key", Path(|c| &mut c.tls.key), "the certificate's private key, PEM"),
     unset("mtls.listen", OptionalAddress(|c| &mut c.mtls.listen),
-        "a second listener that asks for client certificates (RFC 8705)").refused(),
+        "a second listener that asks for client certificates (RFC 8705)"),
     unset("mtls.client_ca", Path(|c| &mut c.mtls.client_ca),
-        "who may issue client certificates; self-signed ones need none").refused(),
+        "who may issue client certificates, PEM; self-signed ones need none"),
+    unset("mtls.url", Text(|c, text| { c.mtls.url = Some(text); Ok(()) }),
+        "where clients find that listener; by default the issuer's host at its port"),
     row("dpop.nonce", Flag(|c| &mut c.dpop.nonce), "false",
         "every DPoP proof needs a nonce of this server (RFC 9449)"),
     row("operator.listen", Address(|c| &mut c.operator.listen), "127.0.0.1:9090",

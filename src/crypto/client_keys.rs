@@ -3,11 +3,13 @@
 //! A set that gives a secret away, or holds a weak key, is refused as a whole: its owner must hear of
 //! it. A key of a kind that we do not verify with is passed over (RFC 7517 §5).
 
-use super::{jws::Jws, verifier::Key};
+use super::{client_certificate::ClientCertificate, jws::Jws, proof::thumbprint, verifier::Key};
 use crate::domain::{
+    Fingerprint,
     client::{KeySetFault, check_public_key},
     signing_keys::SigningAlgorithm,
 };
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 /// How many keys a set may hold.
@@ -16,9 +18,37 @@ const MOST_KEYS: usize = 20;
 /// Bytes of a key's name.
 const LONGEST_KID: usize = 512;
 
-/// The keys that can verify; one key may serve two algorithms.
+/// The keys that can verify, and the certificates that are the client's own.
 #[derive(Default)]
-pub struct ClientKeys(Vec<Entry>);
+pub struct ClientKeys {
+    /// One key may serve two algorithms.
+    entries: Vec<Entry>,
+    /// Hashes of the certificates that come with keys (`x5c`).
+    certificates: Vec<Fingerprint>,
+    /// Thumbprints of the keys that come without one.
+    bare: Vec<Fingerprint>,
+}
+
+/// By what a client shows that it is the one with these keys.
+#[derive(Clone, Copy)]
+pub enum ClientEvidence<'a> {
+    /// It has signed something.
+    Signature(&'a Jws<'a>),
+    /// It has made a connection with a certificate of its own (RFC 8705 §2.2).
+    Certificate(&'a ClientCertificate),
+}
+
+impl ClientEvidence<'_> {
+    /// Tells whether another key, of the same name or of none, may have taken the place of those that were tried.
+    pub fn may_be_by_a_newer_key(&self, why: Unverified) -> bool {
+        match (why, self) {
+            (Unverified::NoKey, _) => true,
+            // A key without a name may have been replaced by another without a name.
+            (Unverified::Signature, Self::Signature(jws)) => jws.kid.is_none(),
+            _ => false,
+        }
+    }
+}
 
 struct Entry {
     kid: Option<String>,
@@ -46,22 +76,49 @@ impl ClientKeys {
         if keys.len() > MOST_KEYS {
             return Some(Err(KeySetFault::TooManyKeys));
         }
-        let mut entries = Vec::new();
+        let mut read = Self::default();
         for key in keys {
             match check_public_key(key.as_object()?) {
-                Ok(()) => entries.extend(Entry::all(key)),
+                Ok(()) => read.add(key),
                 // A kind that is not ours to verify with; what it holds is known to be no secret.
                 Err(KeySetFault::KeyType) => {}
                 Err(fault) => return Some(Err(fault)),
             }
         }
-        Some(Ok(Self(entries)))
+        Some(Ok(read))
     }
 
-    /// Tells whether one of these keys signed it.
-    pub fn verify(&self, jws: &Jws<'_>) -> Result<(), Unverified> {
+    fn add(&mut self, key: &Value) {
+        self.entries.extend(Entry::all(key));
+        if !is_for_signatures(key) {
+            return;
+        }
+        match key.get("x5c") {
+            None => self.bare.extend(thumbprint(key)),
+            // RFC 7517 §4.7: the first is of this key.
+            Some(chain) => {
+                let first = chain.get(0).and_then(Value::as_str);
+                let certificate = first.and_then(|text| STANDARD.decode(text).ok());
+                self.certificates.extend(certificate.map(|bytes| Fingerprint::of(&bytes)));
+            }
+        }
+    }
+
+    /// Tells whether the holder of these keys has shown this.
+    pub fn verify(&self, evidence: &ClientEvidence<'_>) -> Result<(), Unverified> {
+        match evidence {
+            ClientEvidence::Signature(jws) => self.verify_signature(jws),
+            ClientEvidence::Certificate(certificate) => {
+                let is_bare = certificate.key.is_some_and(|key| self.bare.contains(&key));
+                let is_own = is_bare || self.certificates.contains(&certificate.print);
+                if is_own { Ok(()) } else { Err(Unverified::NoKey) }
+            }
+        }
+    }
+
+    fn verify_signature(&self, jws: &Jws<'_>) -> Result<(), Unverified> {
         let named = |entry: &&Entry| jws.kid.is_none() || entry.kid == jws.kid;
-        let fitting = self.0.iter().filter(|entry| entry.algorithm == jws.algorithm);
+        let fitting = self.entries.iter().filter(|entry| entry.algorithm == jws.algorithm);
         let fitting: Vec<&Entry> = fitting.filter(named).collect();
         match fitting.len() {
             0 => return Err(Unverified::NoKey),
@@ -75,14 +132,19 @@ impl ClientKeys {
     }
 }
 
+fn is_for_signatures(jwk: &Value) -> bool {
+    let usage = jwk.get("use").and_then(Value::as_str);
+    let operations = jwk.get("key_ops").and_then(Value::as_array);
+    let verifies = operations.is_none_or(|all| all.iter().any(|one| one == "verify"));
+    usage.is_none_or(|usage| usage == "sig") && verifies
+}
+
 impl Entry {
     /// Returns a key for each algorithm that it serves; none if it is not for signatures.
     fn all(jwk: &Value) -> Vec<Self> {
         use SigningAlgorithm::{EdDsa, Es256, Ps256, Rs256};
         let text = |name: &str| jwk.get(name).and_then(Value::as_str);
-        let operations = jwk.get("key_ops").and_then(Value::as_array);
-        let verifies = operations.is_none_or(|all| all.iter().any(|one| one == "verify"));
-        if text("use").is_some_and(|usage| usage != "sig") || !verifies {
+        if !is_for_signatures(jwk) {
             return Vec::new();
         }
         let served: &[SigningAlgorithm] = match (text("kty"), text("crv")) {
@@ -128,7 +190,7 @@ mod tests {
 
     fn judge(keys: &ClientKeys, signer: &Signer) -> Result<(), Unverified> {
         let token = signer.sign("JWT", &json!({ "sub": "a" })).unwrap();
-        keys.verify(&Jws::read(&token).unwrap())
+        keys.verify(&ClientEvidence::Signature(&Jws::read(&token).unwrap()))
     }
 
     #[test]
@@ -148,7 +210,10 @@ mod tests {
             altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
             let altered = String::from_utf8(altered).unwrap();
             let read = Jws::read(&altered);
-            assert!(read.is_err() || set.verify(&read.unwrap()).is_err(), "byte {at}");
+            assert!(
+                read.is_err() || set.verify(&ClientEvidence::Signature(&read.unwrap())).is_err(),
+                "byte {at}"
+            );
         }
     }
 
@@ -185,7 +250,10 @@ mod tests {
         let token = signer.sign("JWT", &json!({})).unwrap();
         let mut unnamed = Jws::read(&token).unwrap();
         unnamed.kid = None;
-        assert_eq!(keys(&[other, key]).verify(&unnamed), Err(Unverified::Ambiguous));
+        assert_eq!(
+            keys(&[other, key]).verify(&ClientEvidence::Signature(&unnamed)),
+            Err(Unverified::Ambiguous)
+        );
     }
 
     #[test]
@@ -208,5 +276,35 @@ mod tests {
         for no_set in [json!([]), json!({}), json!({ "keys": {} }), json!({ "keys": [1] })] {
             assert!(ClientKeys::read(&no_set).is_none(), "{no_set}");
         }
+    }
+
+    #[test]
+    fn a_certificate_is_the_clients_if_its_set_holds_it_or_holds_its_key_bare() {
+        let make = |pair: &rcgen::KeyPair| {
+            let params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+            let certificate = params.self_signed(pair).unwrap().der().clone();
+            ClientCertificate::read(vec![certificate]).unwrap()
+        };
+        let (pair, other) = [(); 2].map(|()| rcgen::KeyPair::generate().unwrap()).into();
+        let certificate = make(&pair);
+        let text = |bytes: &[u8]| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes);
+        let jwk = |pair: &rcgen::KeyPair| {
+            let raw = pair.public_key_raw();
+            json!({ "kty": "EC", "crv": "P-256", "x": text(&raw[1..33]), "y": text(&raw[33..]) })
+        };
+        let held = |of: &ClientCertificate| {
+            let (own, _) = of.parts().unwrap();
+            json!([STANDARD.encode(own)])
+        };
+        let judge = |key: Value| keys(&[key]).verify(&ClientEvidence::Certificate(&certificate));
+        assert_eq!(judge(jwk(&pair)), Ok(()));
+        assert_eq!(judge(with(jwk(&pair), "x5c", held(&certificate))), Ok(()));
+        assert_eq!(judge(jwk(&other)), Err(Unverified::NoKey));
+        // Another certificate of the same key is not the one that was registered.
+        assert_eq!(judge(with(jwk(&pair), "x5c", held(&make(&pair)))), Err(Unverified::NoKey));
+        for odd in [json!([]), json!("AAAA"), json!([1]), json!(["!"]), json!(null)] {
+            assert_eq!(judge(with(jwk(&pair), "x5c", odd)), Err(Unverified::NoKey));
+        }
+        assert_eq!(judge(with(jwk(&pair), "use", json!("enc"))), Err(Unverified::NoKey));
     }
 }

@@ -6,6 +6,8 @@
 
 mod api_key;
 mod base32;
+mod client_authorities;
+mod client_certificate;
 mod client_keys;
 mod dpop_nonce;
 mod jws;
@@ -31,7 +33,9 @@ mod webhook;
 
 pub use api_key::{API_KEY_PREFIX, PresentedKey, mint_api_key, read_api_key};
 pub use base32::{decode_base32, encode_base32};
-pub use client_keys::{ClientKeys, Unverified};
+pub use client_authorities::{AuthoritiesFault, ClientAuthorities, Untrusted};
+pub use client_certificate::{CertificateFault, ClientCertificate, check_size};
+pub use client_keys::{ClientEvidence, ClientKeys, Unverified};
 pub use dpop_nonce::{is_dpop_nonce, mint_dpop_nonce};
 pub use jws::{Jws, JwsFault};
 pub use mac::MacKey;

@@ -1,7 +1,7 @@
 //! A token that brings the key it is verified by: it proves that its maker holds that key, and nothing else (RFC 9449 §4.2).
 
 use super::{
-    client_keys::{ClientKeys, Unverified},
+    client_keys::{ClientEvidence, ClientKeys, Unverified},
     jws::{Jws, JwsFault},
     signer,
 };
@@ -42,12 +42,12 @@ impl<'a> SignedProof<'a> {
 
     /// Tells whether it was signed by the key that it brings.
     pub fn verify(&self) -> Result<(), Unverified> {
-        self.keys.verify(&self.jws)
+        self.keys.verify(&ClientEvidence::Signature(&self.jws))
     }
 }
 
 /// Takes the thumbprint of a public key (RFC 7638 §3, RFC 8037 §2).
-fn thumbprint(key: &Value) -> Option<Fingerprint> {
+pub(super) fn thumbprint(key: &Value) -> Option<Fingerprint> {
     let text = |name: &str| key.get(name)?.as_str();
     let required: &[&'static str] = match text("kty")? {
         "EC" => &["crv", "kty", "x", "y"],

@@ -59,8 +59,9 @@ pub struct Claims {
 pub struct Rules<'a> {
     pub client_id: &'a str,
     pub profile: Option<Profile>,
-    /// The first is our issuer; clients without a profile may name any of them.
-    pub ours: [&'a str; 3],
+    pub issuer: &'a str,
+    /// Other names of ours that clients without a profile may use: the token endpoint, and what was called.
+    pub endpoints: &'a [&'a str],
 }
 
 /// Why an assertion is not believed.
@@ -118,9 +119,11 @@ impl Claims {
 fn is_for_us(audience: &Audience, rules: &Rules<'_>) -> bool {
     match rules.profile {
         Some(Profile::Fapi2 | Profile::Fapi2MessageSigning) => {
-            *audience == Audience::One(rules.ours[0].to_owned())
+            *audience == Audience::One(rules.issuer.to_owned())
         }
-        Some(Profile::FapiCiba) | None => audience.names(&rules.ours),
+        Some(Profile::FapiCiba) | None => {
+            audience.names(&[rules.issuer]) || audience.names(rules.endpoints)
+        }
     }
 }
 
@@ -216,7 +219,8 @@ mod tests {
     }
 
     fn judge(claims: &Claims, profile: Option<Profile>) -> Result<Timestamp, Fault> {
-        claims.check(&Rules { client_id: "a", profile, ours: OURS }, NOW)
+        claims
+            .check(&Rules { client_id: "a", profile, issuer: OURS[0], endpoints: &OURS[1..] }, NOW)
     }
 
     fn several(names: &[&str]) -> Audience {

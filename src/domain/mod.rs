@@ -33,6 +33,7 @@ pub mod delegation;
 mod device;
 pub mod device_grant;
 mod dispatch;
+pub mod distinguished_name;
 pub mod dpop;
 mod epoch;
 mod fingerprint;

@@ -173,6 +173,7 @@ impl App {
             lifetimes: options.lifetimes,
             links: options.links,
             locale: options.locale,
+            mutual_tls: options.mutual_tls,
             origins,
             quiet_hours: options.quiet_hours,
             dpop_nonce: options.dpop_nonce,

@@ -57,4 +57,4 @@ pub use app::App;
 pub use hosts::Hosts;
 pub use limits::request_permits::Limits;
 pub use new_password::{About, NewPasswords, PasswordDependencies};
-pub use options::{AppOptions, Channels, Lifetimes, Links, PasswordOptions, SignUp};
+pub use options::{AppOptions, Channels, Lifetimes, Links, MutualTls, PasswordOptions, SignUp};

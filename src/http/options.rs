@@ -4,7 +4,7 @@ use crate::{
     breach::BreachCheck,
     claims_hook::ClaimsHook,
     client_documents::Fetcher,
-    crypto::{StatementIssuers, passkeys::AttestationPolicy},
+    crypto::{ClientAuthorities, StatementIssuers, passkeys::AttestationPolicy},
     domain::{Locale, QuietHours, flow::Rules, password::Policy},
     http::{
         hosts::Hosts,
@@ -77,6 +77,17 @@ pub struct SignUp {
     pub proof_of_work_bits: u32,
 }
 
+/// How clients come with certificates of their own (RFC 8705).
+#[derive(Clone)]
+pub struct MutualTls {
+    /// The origin of the endpoints for them, where it is not the issuer itself.
+    pub url: Option<String>,
+    /// Whose certificates name clients; without them a client registers its own certificate.
+    pub authorities: Option<Arc<ClientAuthorities>>,
+    /// Whether a trusted proxy tells of certificates (RFC 9440).
+    pub forwarded: bool,
+}
+
 /// What the public endpoints are built from.
 pub struct AppOptions {
     /// Exactly as everyone compares it.
@@ -94,6 +105,8 @@ pub struct AppOptions {
     pub links: Links,
     /// Whether every proof of a client needs a nonce of ours (RFC 9449 §8).
     pub dpop_nonce: bool,
+    /// How clients come with certificates, if they can.
+    pub mutual_tls: Option<MutualTls>,
     /// Whether clients may register themselves.
     pub registration: bool,
     /// Whose software statements count; without them none is looked at.

@@ -4,6 +4,7 @@ use super::{
     answer::error::{ErrorFormat, Problem, Stopped},
     api,
     app::App,
+    extract::forwarded_certificate::ForwardedCertificates,
     flows::{self, steps::Steps},
     layers::{
         admission::Admission,
@@ -36,6 +37,20 @@ struct Route {
     callers: Callers,
     /// How its refusals are worded.
     error_format: ErrorFormat,
+    takes: Takes,
+}
+
+/// What an endpoint takes of its caller. Where it takes something, clients with certificates are served too (RFC 8705 §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing, or a cookie.
+    Open,
+    /// A client authenticates, or names itself.
+    Client,
+    /// An access token: one that is bound is taken from the holder of its key alone.
+    Token,
+    /// The token that a client was given when it registered.
+    Registration,
 }
 
 /// What answers at a path.
@@ -86,13 +101,14 @@ macro_rules! methods {
 
 /// Reads rows that say who calls them and what handles them.
 macro_rules! handled {
-    ($(#[doc = $about:literal] $name:ident $path:literal ($callers:ident $error_format:ident, $($methods:tt)+))*) => {
+    ($(#[doc = $about:literal] $name:ident $path:literal ($callers:ident $error_format:ident $takes:ident, $($methods:tt)+))*) => {
         &[$(Route {
             path: $path,
             about: $about,
             endpoint: methods!($($methods)+),
             callers: Callers::$callers,
             error_format: ErrorFormat::$error_format,
+            takes: Takes::$takes,
         }),*]
     };
 }
@@ -108,19 +124,21 @@ macro_rules! flow_routes {
             endpoint: methods!($($method $handler),+),
             callers: Callers::OurPages,
             error_format: ErrorFormat::Problem,
+            takes: Takes::Open,
         }),*]
     };
 }
 
 /// Reads rows whose operations are read elsewhere.
 macro_rules! operation_routes {
-    ($callers:ident $endpoint:ident $($name:ident $path:literal $row:tt)*) => {
+    ($callers:ident $takes:ident $endpoint:ident $($name:ident $path:literal $row:tt)*) => {
         &[$(Route {
             path: $path,
             about: "",
             endpoint: Endpoint::$endpoint,
             callers: Callers::$callers,
             error_format: ErrorFormat::Problem,
+            takes: Takes::$takes,
         }),*]
     };
 }
@@ -133,6 +151,7 @@ macro_rules! screen_routes {
             endpoint: Endpoint::Screen(Screen { path: $path, begins: $begins }),
             callers: Callers::NoPage,
             error_format: ErrorFormat::Problem,
+            takes: Takes::Open,
         }),*]
     };
 }
@@ -151,9 +170,9 @@ macro_rules! table {
     ) => {
         const STANDARDS: &[Route] = handled!($($standards)*);
         const FLOWS: &[Route] = flow_routes!($($flows)*);
-        const ME: &[Route] = operation_routes!(OurPages Me $($me)*);
+        const ME: &[Route] = operation_routes!(OurPages Open Me $($me)*);
         // Programs call it with a token of theirs; pages of browsers do not.
-        const API: &[Route] = operation_routes!(NoPage Operations $($api)*);
+        const API: &[Route] = operation_routes!(NoPage Token Operations $($api)*);
         /// Served where people get pages of ours.
         const SCREENS: &[Route] = screen_routes!($($screens)*);
         /// Served beside the screens.
@@ -229,8 +248,24 @@ pub fn vitals(extras: Extras) -> Vitals {
     Vitals::new(paths(extras), token::grants())
 }
 
+/// Lists each path that is served with what it takes of its caller.
+pub fn taking(extras: Extras) -> impl Iterator<Item = (&'static str, Takes)> {
+    served(extras).map(|route| (route.path, route.takes))
+}
+
 /// Returns everything that is served on the public listener.
 pub fn public(app: &App, steps: &Steps) -> Router {
+    whole(app, Some(steps), |_| true)
+}
+
+/// Returns what is served where clients come with certificates: what authenticates a client, or takes a token. No browser
+/// belongs there, which would ask people for a certificate.
+pub fn for_certificates(app: &App) -> Router {
+    whole(app, None, |route| route.takes != Takes::Open)
+}
+
+/// Returns the endpoints of one listener.
+fn whole(app: &App, steps: Option<&Steps>, is_wanted: impl Fn(&Route) -> bool) -> Router {
     let https = app.issuer.starts_with("https://");
     let envelope = Envelope::new(EnvelopeOptions {
         dice: &*app.dice,
@@ -238,6 +273,10 @@ pub fn public(app: &App, steps: &Steps) -> Router {
         addresses: app.limits.request_permits.addresses.clone(),
         strict_transport: https,
     });
+    let certificates = ForwardedCertificates {
+        believed: app.settings.mutual_tls.as_ref().is_some_and(|mutual_tls| mutual_tls.forwarded),
+        addresses: app.limits.request_permits.addresses.clone(),
+    };
     let extras = Extras { screens: app.settings.screens, mailbox: app.mailbox.is_some() };
     let mut whole = Router::new();
     for callers in [Callers::AnySite, Callers::OurPages, Callers::NoPage] {
@@ -245,7 +284,7 @@ pub fn public(app: &App, steps: &Steps) -> Router {
             let same =
                 |route: &&Route| (route.callers, route.error_format) == (callers, error_format);
             let mut part = Router::new();
-            for route in served(extras).filter(same) {
+            for route in served(extras).filter(same).filter(|route| is_wanted(route)) {
                 part = part.route(route.path, route.methods());
             }
             part = part.method_not_allowed_fallback(move || async move {
@@ -269,13 +308,15 @@ pub fn public(app: &App, steps: &Steps) -> Router {
             let pages = (app.settings.screens && callers == Callers::NoPage).then(|| app.clone());
             let envelope = envelope.with_error_format(error_format).with_pages(pages);
             // A flow is told of in this format, and so are its pages.
-            let steps = (error_format == ErrorFormat::Problem).then(|| steps.clone());
+            let steps = steps.filter(|_| error_format == ErrorFormat::Problem).cloned();
             // Each answer has a request id and the security headers and is counted, a panic included.
             // Inside that, what is not for this host is refused, answers come in time, and pages of
             // other sites read them where the endpoint is for them. A request takes a body permit while
             // its body comes in, and a work permit while it is worked on (http::limits).
             let nonces = app.settings.dpop_nonce.then(|| app.clone());
-            let around = AroundLayer::new(Surroundings { envelope, admission, steps, nonces });
+            let certificates = certificates.clone();
+            let surroundings = Surroundings { envelope, admission, steps, certificates, nonces };
+            let around = AroundLayer::new(surroundings);
             whole = whole.merge(part.layer(around));
         }
     }

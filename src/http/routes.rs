@@ -4,7 +4,7 @@
 //!
 //! | section | a row says | read by |
 //! |---|---|---|
-//! | `standards`, `pages`, `playground`, `mailbox` | who may call it, how its refusals are worded, its methods and handlers | `router` |
+//! | `standards`, `pages`, `playground`, `mailbox` | who may call it, how its refusals are worded, what it takes of its caller, its methods and handlers | `router` |
 //! | `flows`, `me` | each operation: method, handler, name, status, body and summary | `router`, `me`, the OpenAPI document |
 //! | `api` | nothing: the operations of a path are rows of `api::OPERATIONS` | `router`, the OpenAPI document |
 //! | `screens` | the kind of flow that begins where it is opened without one | `router`, `screens` |
@@ -16,47 +16,47 @@ macro_rules! endpoints {
     ($read:ident) => { $read! {
         standards {
             /// Metadata of the issuer (OIDC Discovery §4).
-            OPENID_CONFIGURATION "/.well-known/openid-configuration" (AnySite Problem, GET metadata::get)
+            OPENID_CONFIGURATION "/.well-known/openid-configuration" (AnySite Problem Open, GET metadata::get)
             /// The same (RFC 8414 §3).
-            AUTHORIZATION_SERVER "/.well-known/oauth-authorization-server" (AnySite Problem, GET metadata::get)
+            AUTHORIZATION_SERVER "/.well-known/oauth-authorization-server" (AnySite Problem Open, GET metadata::get)
             /// The issuer as a resource (RFC 9728 §3).
-            PROTECTED_RESOURCE "/.well-known/oauth-protected-resource" (AnySite Problem, GET protected_resource::of_issuer)
+            PROTECTED_RESOURCE "/.well-known/oauth-protected-resource" (AnySite Problem Open, GET protected_resource::of_issuer)
             /// The management API as a resource.
-            PROTECTED_API "/.well-known/oauth-protected-resource/api" (AnySite Problem, GET protected_resource::of_api)
+            PROTECTED_API "/.well-known/oauth-protected-resource/api" (AnySite Problem Open, GET protected_resource::of_api)
             /// An API that tokens are for, as a resource.
-            PROTECTED_OTHER "/.well-known/oauth-protected-resource/resources/{*address}" (AnySite Problem, GET protected_resource::of_resource)
+            PROTECTED_OTHER "/.well-known/oauth-protected-resource/resources/{*address}" (AnySite Problem Open, GET protected_resource::of_resource)
             /// Origins that share the passkeys (WebAuthn §5.11).
-            RELATED_ORIGINS "/.well-known/webauthn" (AnySite Problem, GET related_origins::get)
+            RELATED_ORIGINS "/.well-known/webauthn" (AnySite Problem Open, GET related_origins::get)
             /// The public keys (RFC 7517 §5).
-            JWKS "/connect/jwks" (AnySite OAuth, GET jwks::get)
+            JWKS "/connect/jwks" (AnySite OAuth Open, GET jwks::get)
             /// Authorization requests (OAuth 2.1 §4.1.1).
-            AUTHORIZE "/connect/authorize" (NoPage OAuth, by authorize::methods, GET, HEAD, POST)
+            AUTHORIZE "/connect/authorize" (NoPage OAuth Open, by authorize::methods, GET, HEAD, POST)
             /// Pushed authorization requests (RFC 9126).
-            PAR "/connect/par" (NoPage OAuth, POST par::post)
+            PAR "/connect/par" (NoPage OAuth Client, POST par::post)
             /// Device authorization (RFC 8628 §3.1).
-            DEVICE "/connect/device" (AnySite OAuth, POST device::post)
+            DEVICE "/connect/device" (AnySite OAuth Client, POST device::post)
             /// Backchannel authentication (CIBA Core §7).
-            CIBA "/connect/ciba" (NoPage OAuth, POST ciba::post)
+            CIBA "/connect/ciba" (NoPage OAuth Client, POST ciba::post)
             /// The page that posts an authorization response to a client.
-            FORM_POST "/connect/form_post" (NoPage OAuth, GET form_post::get)
+            FORM_POST "/connect/form_post" (NoPage OAuth Open, GET form_post::get)
             /// Tokens for grants (OAuth 2.1 §3.2).
-            TOKEN "/connect/token" (AnySite OAuth, POST token::post)
+            TOKEN "/connect/token" (AnySite OAuth Client, POST token::post)
             /// What a token is worth (RFC 7662).
-            INTROSPECT "/connect/introspect" (NoPage OAuth, POST introspect::post)
+            INTROSPECT "/connect/introspect" (NoPage OAuth Client, POST introspect::post)
             /// The end of a token (RFC 7009).
-            REVOKE "/connect/revoke" (AnySite OAuth, POST revoke::post)
+            REVOKE "/connect/revoke" (AnySite OAuth Client, POST revoke::post)
             /// Claims of the person (OIDC Core §5.3).
-            USERINFO "/connect/userinfo" (AnySite OAuth, GET userinfo::get, POST userinfo::post)
+            USERINFO "/connect/userinfo" (AnySite OAuth Token, GET userinfo::get, POST userinfo::post)
             /// The end of a session (OIDC RP-Initiated Logout §2).
-            LOGOUT "/connect/logout" (NoPage OAuth, by logout::methods, GET, HEAD, POST)
+            LOGOUT "/connect/logout" (NoPage OAuth Open, by logout::methods, GET, HEAD, POST)
             /// Clients register themselves (RFC 7591).
-            REGISTER "/connect/register" (AnySite OAuth, POST register::post)
+            REGISTER "/connect/register" (AnySite OAuth Registration, POST register::post)
             /// A registered client looks after itself (RFC 7592).
             REGISTERED "/connect/register/{client_id}" (
-                AnySite OAuth, GET register::read, PUT register::replace, DELETE register::delete
+                AnySite OAuth Registration, GET register::read, PUT register::replace, DELETE register::delete
             )
             /// The OpenAPI document of `/flows`, `/me` and `/api`.
-            API_OPENAPI "/api/openapi.json" (AnySite Problem, GET api::openapi)
+            API_OPENAPI "/api/openapi.json" (AnySite Problem Open, GET api::openapi)
         }
         flows {
             FLOWS "/flows" {
@@ -218,23 +218,23 @@ macro_rules! endpoints {
         }
         pages {
             /// Leads to the account, under `dev` to the playground.
-            ROOT "/" (NoPage Problem, GET screens::home)
+            ROOT "/" (NoPage Problem Open, GET screens::home)
             /// Style sheet, script and pictures.
-            ASSETS "/assets/{file}" (NoPage Problem, GET screens::assets::get)
+            ASSETS "/assets/{file}" (NoPage Problem Open, GET screens::assets::get)
             /// The style sheet and the logo of an organization.
-            BRAND_ASSETS "/assets/brand/{file}" (NoPage Problem, GET screens::brand::get)
+            BRAND_ASSETS "/assets/brand/{file}" (NoPage Problem Open, GET screens::brand::get)
             /// The logos of clients.
-            CLIENT_ASSETS "/assets/client/{file}" (NoPage Problem, GET screens::brand::get_of_client)
+            CLIENT_ASSETS "/assets/client/{file}" (NoPage Problem Open, GET screens::brand::get_of_client)
         }
         playground {
             /// An application inside a page.
-            PLAYGROUND "/playground" (NoPage Problem, GET playground::get)
+            PLAYGROUND "/playground" (NoPage Problem Open, GET playground::get)
             /// Its script.
-            PLAYGROUND_FILE "/playground/{file}" (NoPage Problem, GET playground::file)
+            PLAYGROUND_FILE "/playground/{file}" (NoPage Problem Open, GET playground::file)
         }
         mailbox {
             /// Every message that was sent.
-            MAILBOX "/mailbox" (NoPage Problem, GET mailbox::get)
+            MAILBOX "/mailbox" (NoPage Problem Open, GET mailbox::get)
         }
     } };
 }

@@ -5,7 +5,7 @@ use crate::{
     claims_hook::ClaimsHook,
     client_documents::Fetcher,
     clock::SystemClock,
-    crypto::{StatementIssuers, passkeys::AttestationPolicy},
+    crypto::{ClientAuthorities, StatementIssuers, passkeys::AttestationPolicy},
     domain::{
         Clock, Locale, QuietHours,
         flow::{Goal, Rules},
@@ -30,6 +30,8 @@ pub struct Plan {
     /// The first must be had; the others are the same by other names.
     pub listen: Vec<SocketAddr>,
     pub tls: Option<Arc<TlsIdentity>>,
+    /// How clients come with certificates, if they can.
+    pub mtls: Option<MtlsPlan>,
     pub operator: OperatorAddress,
     pub lifetimes: Lifetimes,
     /// Whether people get pages of ours.
@@ -52,6 +54,18 @@ pub struct Plan {
     /// When people are not written to about approvals.
     pub quiet_hours: Option<QuietHours>,
     pub runtime_options: RuntimeOptions,
+}
+
+/// How clients come with certificates of their own (RFC 8705).
+pub struct MtlsPlan {
+    /// Where they are asked for them, and what we show there; none where a proxy asks.
+    pub listen: Option<(SocketAddr, Arc<TlsIdentity>)>,
+    /// Where clients find that; by default the issuer's host at that port.
+    pub url: Option<String>,
+    /// Whose certificates name clients.
+    pub authorities: Option<Arc<ClientAuthorities>>,
+    /// Whether a trusted proxy tells of certificates (RFC 9440).
+    pub forwarded: bool,
 }
 
 /// How the server goes about things; the defaults are for production.

@@ -2,7 +2,7 @@
 
 use super::{
     connection::serve,
-    shared::{Admitted, ConnectionGuard, Shared, Stage},
+    shared::{Admitted, ConnectionGuard, Entrance, Shared, Stage},
 };
 use std::{
     io::{self, ErrorKind},
@@ -31,22 +31,29 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn spawn(self, permit: Option<OwnedSemaphorePermit>, connections: &mut JoinSet<()>) {
+    fn spawn(self, permit: Option<OwnedSemaphorePermit>, connections: &mut Connections) {
         let Self { tcp, address, admitted } = self;
-        connections.spawn(serve(ConnectionGuard::begin(admitted, permit), tcp, address));
+        let guard = ConnectionGuard::begin(admitted, permit);
+        connections.tasks.spawn(serve(guard, connections.entrance.clone(), tcp, address));
     }
 }
 
+/// The connections of one listener.
+struct Connections {
+    entrance: Arc<Entrance>,
+    tasks: JoinSet<()>,
+}
+
 /// Accepts until the server is shut, and ends when the last of its connections has.
-pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let mut connections = JoinSet::new();
+pub(super) async fn accept(listener: TcpListener, entrance: Arc<Entrance>, shared: Arc<Shared>) {
+    let mut connections = Connections { entrance, tasks: JoinSet::new() };
     let mut stage = shared.stage();
     // Outside of what may be given up in between: an accepted connection must not be lost.
     let mut waiting: Option<Waiting> = None;
     while *stage.borrow_and_update() < Stage::Shut {
         tokio::select! {
             _ = stage.changed() => {}
-            Some(ended) = connections.join_next() => note(ended),
+            Some(ended) = connections.tasks.join_next() => note(ended),
             accepted = next(&listener, &shared), if waiting.is_none() => {
                 match shared.permits.clone().try_acquire_owned() {
                     Ok(permit) => accepted.spawn(Some(permit), &mut connections),
@@ -66,7 +73,7 @@ pub(super) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     if let Err(error) = sweep(listener, &shared, &mut connections) {
         tracing::warn!(%error, "connections may have been left in the backlog");
     }
-    while let Some(ended) = connections.join_next().await {
+    while let Some(ended) = connections.tasks.join_next().await {
         note(ended);
     }
 }
@@ -121,7 +128,7 @@ async fn next(listener: &TcpListener, shared: &Arc<Shared>) -> Waiting {
 fn sweep(
     listener: TcpListener,
     shared: &Arc<Shared>,
-    connections: &mut JoinSet<()>,
+    connections: &mut Connections,
 ) -> io::Result<()> {
     let listener = listener.into_std()?;
     loop {

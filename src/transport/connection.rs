@@ -4,7 +4,7 @@ use super::{
     ConnectionLimits, Peer,
     connection_state::{Advice, Awaiting, ConnectionState, Version},
     service::RouterService,
-    shared::{ConnectionGuard, Shared, Stage},
+    shared::{ConnectionGuard, Entrance, Shared, Stage},
     stream::Stream,
     streams::{StreamStarter, Streams},
     timeouts::Timeouts,
@@ -25,6 +25,7 @@ use tokio::{
     sync::watch,
     time::{Sleep, sleep, timeout},
 };
+use tokio_rustls::TlsAcceptor;
 
 /// The least hyper may be given to read heads and bodies into.
 const BUFFER: usize = 64 * 1024;
@@ -43,18 +44,24 @@ const RESET_BY_ERRORS: usize = 256;
 type Io = TokioIo<Wire>;
 
 /// Serves one connection; returns when it has ended, however it did.
-pub(super) async fn serve(guard: ConnectionGuard, tcp: TcpStream, address: SocketAddr) {
+pub(super) async fn serve(
+    guard: ConnectionGuard,
+    entrance: Arc<Entrance>,
+    tcp: TcpStream,
+    address: SocketAddr,
+) {
     let shared = guard.shared().clone();
     let connection_state = guard.connection_state().clone();
     let mut stage = shared.stage();
     let stream = tokio::select! {
-        stream = handshake(&shared, tcp) => stream,
+        stream = handshake(&shared, entrance.tls.as_ref(), tcp) => stream,
         // Without a handshake there is no request to lose.
         () = emptying(&mut stage) => None,
         () = connection_state.told_to_close() => None,
     };
     let Some(stream) = stream else { return };
     let secure = matches!(stream, Stream::Secure(_));
+    let certificate = stream.certificate();
     let mut wire =
         Wire::new(stream, connection_state.clone(), shared.dice.clone(), shared.limits.linger);
     let mut timeout = Timeouts::new(&shared.limits);
@@ -67,10 +74,15 @@ pub(super) async fn serve(guard: ConnectionGuard, tcp: TcpStream, address: Socke
     };
     let Some(version) = version else { return };
     let address = SocketAddr::new(address.ip().to_canonical(), address.port());
-    let router = shared.router.clone();
+    let router = entrance.router.clone();
     let peer = Peer { address, secure };
-    let service =
-        RouterService { router, peer, version, connection_state: connection_state.clone() };
+    let service = RouterService {
+        router,
+        peer,
+        certificate,
+        version,
+        connection_state: connection_state.clone(),
+    };
     let io = TokioIo::new(wire);
     let supervisor =
         Supervisor { linger: shared.limits.linger, connection_state, timeout, stage, version };
@@ -84,8 +96,8 @@ pub(super) async fn serve(guard: ConnectionGuard, tcp: TcpStream, address: Socke
 }
 
 /// Makes the handshake where TLS is spoken.
-async fn handshake(shared: &Shared, tcp: TcpStream) -> Option<Stream> {
-    let Some(tls) = &shared.tls else { return Some(Stream::Plain(tcp)) };
+async fn handshake(shared: &Shared, tls: Option<&TlsAcceptor>, tcp: TcpStream) -> Option<Stream> {
+    let Some(tls) = tls else { return Some(Stream::Plain(tcp)) };
     let accepted = timeout(shared.limits.handshake, tls.accept(tcp));
     match accepted.await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
         Ok(stream) => Some(Stream::Secure(Box::new(stream))),

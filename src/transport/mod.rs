@@ -47,6 +47,7 @@
 mod acceptor;
 mod addresses;
 mod bare;
+mod client_verifier;
 mod connection;
 mod connection_state;
 mod files;
@@ -67,7 +68,7 @@ mod wire;
 pub use addresses::{AddressCounts, AddressRules, is_on_loopback, machine, network, networks};
 pub use files::raise_limit;
 pub use limits::{ConnectionLimits, DrainLimits};
-pub use server::{Drained, Meter, Server, ServerOptions};
+pub use server::{Drained, Listener, Meter, Server, ServerOptions};
 pub use service::Peer;
 pub use tally::Report;
-pub use tls::{TlsFault, TlsIdentity};
+pub use tls::{TlsFault, TlsIdentity, TlsListening};

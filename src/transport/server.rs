@@ -1,10 +1,10 @@
 //! The listeners together: started, counted, drained.
 
 use super::{
-    AddressRules, ConnectionLimits, DrainLimits, Report, TlsIdentity,
+    AddressRules, ConnectionLimits, DrainLimits, Report, TlsListening,
     acceptor::accept,
     files,
-    shared::{Plan, Shared, Stage},
+    shared::{Entrance, Plan, Shared, Stage},
 };
 use crate::crypto::Dice;
 use axum::Router;
@@ -13,14 +13,19 @@ use tokio::{net::TcpListener, task::JoinSet, time};
 
 /// What a server is started with.
 pub struct ServerOptions {
-    pub listeners: Vec<TcpListener>,
-    /// With an identity every listener speaks TLS and nothing else.
-    pub tls: Option<Arc<TlsIdentity>>,
-    pub router: Router,
+    pub listeners: Vec<Listener>,
     pub limits: ConnectionLimits,
     /// Which addresses have a limited number of connections.
     pub addresses: Arc<AddressRules>,
     pub dice: Arc<dyn Dice>,
+}
+
+/// A socket, and what is served there.
+pub struct Listener {
+    pub socket: TcpListener,
+    /// With it the listener speaks TLS and nothing else.
+    pub tls: Option<TlsListening>,
+    pub router: Router,
 }
 
 /// Serves until it is drained; dropped, it stops in the middle of whatever it does.
@@ -51,15 +56,15 @@ impl Meter {
 impl Server {
     /// Begins to serve; needs a runtime around it.
     pub fn start(options: ServerOptions) -> Self {
-        let ServerOptions { listeners, tls, router, mut limits, addresses, dice } = options;
+        let ServerOptions { listeners, mut limits, addresses, dice } = options;
         limits.max_connections = files::affordable(limits.max_connections);
-        let tls = tls.map(|identity| identity.acceptor());
-        // Its handlers are made into routes once, and not with every request.
-        let router = router.with_state(());
-        let shared = Arc::new(Shared::build(Plan { router, tls, limits, addresses, dice }));
+        let shared = Arc::new(Shared::build(Plan { limits, addresses, dice }));
         let mut acceptors = JoinSet::new();
-        for listener in listeners {
-            acceptors.spawn(accept(listener, shared.clone()));
+        for Listener { socket, tls, router } in listeners {
+            let tls = tls.map(TlsListening::acceptor);
+            // Its handlers are made into routes once, and not with every request.
+            let entrance = Entrance { tls, router: router.with_state(()) };
+            acceptors.spawn(accept(socket, Arc::new(entrance), shared.clone()));
         }
         Self { shared, acceptors }
     }

@@ -1,6 +1,7 @@
 //! The router as hyper's service: each request learns where it came from, each is counted.
 
 use super::connection_state::{ConnectionState, UnderWay, Version};
+use crate::crypto::ClientCertificate;
 use axum::{Router, body::Body as AxumBody, routing::future::RouteFuture};
 use bytes::{Buf, Bytes};
 use hyper::{
@@ -31,6 +32,8 @@ pub struct Peer {
 pub(super) struct RouterService {
     pub(super) router: Router,
     pub(super) peer: Peer,
+    /// What the client has proved to hold the key of, in its handshake.
+    pub(super) certificate: Option<Arc<ClientCertificate>>,
     pub(super) version: Version,
     pub(super) connection_state: Arc<ConnectionState>,
 }
@@ -44,6 +47,9 @@ impl Service<Request<Incoming>> for RouterService {
         let under_way =
             UnderWay::begin(&self.connection_state, self.version, size_of_head(&request));
         request.extensions_mut().insert(self.peer);
+        if let Some(certificate) = &self.certificate {
+            request.extensions_mut().insert(certificate.clone());
+        }
         let watched = self.version == Version::Http1 && !request.body().is_end_stream();
         let reading = watched.then(|| {
             self.connection_state.begin_upload();

@@ -29,9 +29,13 @@ pub(super) enum Stage {
     Emptying,
 }
 
-pub(super) struct Shared {
+/// What is behind one listener.
+pub(super) struct Entrance {
     pub(super) router: Router,
     pub(super) tls: Option<TlsAcceptor>,
+}
+
+pub(super) struct Shared {
     pub(super) limits: ConnectionLimits,
     pub(super) dice: Arc<dyn Dice>,
     pub(super) tally: Tally,
@@ -52,8 +56,6 @@ pub(super) struct Shared {
 
 /// Everything a server is built from.
 pub(super) struct Plan {
-    pub(super) router: Router,
-    pub(super) tls: Option<TlsAcceptor>,
     pub(super) limits: ConnectionLimits,
     pub(super) addresses: Arc<AddressRules>,
     pub(super) dice: Arc<dyn Dice>,
@@ -61,11 +63,9 @@ pub(super) struct Plan {
 
 impl Shared {
     pub(super) fn build(plan: Plan) -> Self {
-        let Plan { router, tls, limits, addresses, dice } = plan;
+        let Plan { limits, addresses, dice } = plan;
         let connections = limits.max_connections.clamp(1, Semaphore::MAX_PERMITS);
         Self {
-            router,
-            tls,
             dice,
             tally: Tally::default(),
             permits: Arc::new(Semaphore::new(connections)),

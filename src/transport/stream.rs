@@ -1,8 +1,10 @@
 //! A connection's bytes, with TLS or without.
 
+use crate::crypto::ClientCertificate;
 use std::{
     io::{self, IoSlice},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 use tokio::{
@@ -23,6 +25,15 @@ impl Stream {
             Self::Plain(_) => None,
             Self::Secure(stream) => Some(stream.get_ref().1.alpn_protocol() == Some(b"h2")),
         }
+    }
+
+    /// The certificate that the client has presented, and has the key of.
+    pub(super) fn certificate(&self) -> Option<Arc<ClientCertificate>> {
+        let Self::Secure(stream) = self else { return None };
+        let chain = stream.get_ref().1.peer_certificates()?;
+        let chain = chain.iter().map(|one| one.clone().into_owned()).collect();
+        // The handshake has read it before.
+        ClientCertificate::read(chain).ok().map(Arc::new)
     }
 
     /// The connection below TLS.

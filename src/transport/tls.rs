@@ -1,10 +1,11 @@
 //! The certificate we show, its key, and how both are exchanged while we serve.
 
+use super::client_verifier::AnyCertificate;
 use rustls::{
     InconsistentKeys, ServerConfig,
     crypto::{CryptoProvider, aws_lc_rs},
     pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
-    server::{ClientHello, ResolvesServerCert},
+    server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier, danger::ClientCertVerifier},
     sign::CertifiedKey,
 };
 use std::{
@@ -42,6 +43,40 @@ pub struct TlsIdentity {
     key: PathBuf,
     shown: Arc<CurrentCertificate>,
     config: Arc<ServerConfig>,
+    /// The same for a listener that asks clients for certificates.
+    asking: Arc<ServerConfig>,
+}
+
+/// How a listener speaks TLS.
+pub enum TlsListening {
+    Plain(Arc<TlsIdentity>),
+    /// It asks for the certificates of clients, which need not have one (RFC 8705).
+    AskingForCertificates(Arc<TlsIdentity>),
+}
+
+impl TlsListening {
+    pub(super) fn acceptor(self) -> TlsAcceptor {
+        TlsAcceptor::from(match self {
+            Self::Plain(identity) => identity.config.clone(),
+            Self::AskingForCertificates(identity) => identity.asking.clone(),
+        })
+    }
+}
+
+/// TLS 1.2 and 1.3, with the suites of BCP 195 alone. A ticket of one listener opens no connection at another.
+fn configured(
+    provider: Arc<CryptoProvider>,
+    clients: Arc<dyn ClientCertVerifier>,
+    shown: &Arc<CurrentCertificate>,
+) -> Result<Arc<ServerConfig>, TlsFault> {
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the provider speaks both versions of tls")
+        .with_client_cert_verifier(clients)
+        .with_cert_resolver(shown.clone());
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.ticketer = aws_lc_rs::Ticketer::new().map_err(TlsFault::NoTickets)?;
+    Ok(Arc::new(config))
 }
 
 impl TlsIdentity {
@@ -49,14 +84,9 @@ impl TlsIdentity {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let identity = read(cert, key, &provider)?;
         let shown = Arc::new(CurrentCertificate(RwLock::new(Arc::new(identity))));
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("the provider speaks both versions of tls")
-            .with_no_client_auth()
-            .with_cert_resolver(shown.clone());
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        config.ticketer = aws_lc_rs::Ticketer::new().map_err(TlsFault::NoTickets)?;
-        Ok(Self { cert: cert.into(), key: key.into(), shown, config: Arc::new(config) })
+        let config = configured(provider.clone(), WebPkiClientVerifier::no_client_auth(), &shown)?;
+        let asking = configured(provider.clone(), AnyCertificate::new(&provider), &shown)?;
+        Ok(Self { cert: cert.into(), key: key.into(), shown, config, asking })
     }
 
     /// Reads both files again; handshakes from now on show what they hold, or, if that cannot be
@@ -65,10 +95,6 @@ impl TlsIdentity {
         let identity = read(&self.cert, &self.key, self.config.crypto_provider())?;
         *self.shown.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(identity);
         Ok(())
-    }
-
-    pub(super) fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(self.config.clone())
     }
 }
 

@@ -69,7 +69,11 @@ impl KeyHolder {
 }
 
 pub fn hash(token: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(token))
+    hash_of(token.as_bytes())
+}
+
+pub fn hash_of(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(Sha256::digest(bytes))
 }
 
 impl Outside {

@@ -27,7 +27,9 @@ use porteiro::{
     messages::{Mailbox, Messages},
     outbound::{DnsResolver, Outbound, Policy, Resolver},
     provisioning::{self, ApplyError, File, Plan as Applied},
-    server::{Flows, Issuer, OperatorAddress, Plan, Running, RuntimeOptions, ServerError},
+    server::{
+        Flows, Issuer, MtlsPlan, OperatorAddress, Plan, Running, RuntimeOptions, ServerError,
+    },
     store::{FaultInjection, NothingFails},
     system::Workbench,
     transport::{ConnectionLimits, DrainLimits},
@@ -178,6 +180,8 @@ pub struct TestOptions {
     pub lifetimes: Lifetimes,
     /// Whether proofs need a nonce.
     pub dpop_nonce: bool,
+    /// How clients come with certificates.
+    pub mtls: Option<MtlsPlan>,
     pub registration: bool,
     pub sign_up: SignUp,
     pub issuer: Issuer,
@@ -225,6 +229,7 @@ impl Default for TestOptions {
             links,
             lifetimes: LIFETIMES,
             dpop_nonce: false,
+            mtls: None,
             registration: true,
             sign_up: SignUp { open: true, proof_of_work_bits: 0 },
             issuer: Issuer::Localhost,
@@ -378,6 +383,7 @@ async fn start(options: TestOptions, place: Place) -> Result<Running, ServerErro
         read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Refused)),
         listen: vec![loopback()],
         tls: None,
+        mtls: options.mtls,
         operator: OperatorAddress::At(options.operator),
         lifetimes: options.lifetimes,
         screens: options.screens,

@@ -163,10 +163,7 @@ async fn a_client_gets_no_token_for_an_api_of_which_it_holds_nothing() {
 #[tokio::test]
 async fn a_client_that_wants_bound_tokens_gets_no_others() {
     let server = TestServer::open().await;
-    for (id, demand) in [
-        ("mtls", "tls_client_certificate_bound_access_tokens = true"),
-        ("fapi", "require_profile = \"fapi2\""),
-    ] {
+    for (id, demand) in [("mtls", "tls_client_certificate_bound_access_tokens = true")] {
         server
             .apply(&format!(
                 "[[client]]\nclient_id = \"{id}\"\nclient_secret = \"{SECRET}\"\n\

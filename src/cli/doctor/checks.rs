@@ -5,7 +5,7 @@ use super::{Tests, messages, outside};
 use crate::{
     cli::{
         certificate::{self, Concern},
-        chain,
+        chain, serve,
         settings::{DEV_FOLDER, attestation, key_states, read_folder},
         unsupported_settings,
     },
@@ -101,7 +101,8 @@ fn configuration(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
     }
     let refusals = survey.refusals.iter().map(ToString::to_string);
     let mut findings: Vec<Finding> = refusals
-        .chain(unsupported_settings::refusals(&survey.loaded))
+        .chain(unsupported_settings::missing_files(&survey.loaded))
+        .chain(serve::mtls(&survey.loaded.config, None).err())
         .map(|refusal| bad("configuration", refusal))
         .collect();
     if findings.is_empty() {

@@ -102,6 +102,7 @@ issuer = "https://id.example.com"
 listen = "0.0.0.0:8443"
 public_proxy = false                       # true: TLS ends in front
 trusted_proxies = ["10.0.0.0/8"]
+client_cert_header = false
 
 [store]
 url = "sqlite:///var/lib/porteiro/porteiro.db"
@@ -113,6 +114,7 @@ key = "key.pem"
 [mtls]
 listen = "0.0.0.0:9443"
 client_ca = "partners.pem"
+url = "https://mtls.example.com"
 [dpop]
 nonce = false
 [operator]

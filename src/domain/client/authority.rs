@@ -89,8 +89,8 @@ impl KnownClient {
     }
 
     fn wants_what_is_offered(&self) -> Result<(), NotForCodes> {
-        if self.demands_certificates() {
-            return Err(NotForCodes::BoundTokens);
+        if self.require_profile.is_some() {
+            return Err(NotForCodes::Profile);
         }
         Ok(())
     }
@@ -111,9 +111,9 @@ impl KnownClient {
         }
     }
 
-    /// Tells whether it wants its tokens bound to a certificate, or more than that, and no others.
+    /// Tells whether it wants its tokens bound to a certificate, and no others.
     pub fn demands_certificates(&self) -> bool {
-        self.metadata.tls_client_certificate_bound_access_tokens || self.require_profile.is_some()
+        self.metadata.tls_client_certificate_bound_access_tokens
     }
 
     /// Lists the roles that it holds at `home` and that exist there.
@@ -127,6 +127,6 @@ impl KnownClient {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotForCodes {
     NotRegistered,
-    /// These and the rest are not offered yet.
-    BoundTokens,
+    /// Its profile is not offered yet.
+    Profile,
 }

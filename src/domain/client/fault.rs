@@ -92,6 +92,8 @@ pub enum Wrong {
     NativeOnly,
     #[error("is not a scope")]
     NotAScope,
+    #[error("is not a distinguished name such as CN=client,O=Example,C=PT")]
+    NotADistinguishedName,
     #[error("is not a host name")]
     NotAHostName,
     #[error("is not an IP address")]

@@ -7,7 +7,7 @@ use super::{
     uri::{Fragment, check_callable, check_https, is_host_name},
     vocabulary::Word,
 };
-use crate::domain::signing_keys::SigningAlgorithm;
+use crate::domain::{distinguished_name::DistinguishedName, signing_keys::SigningAlgorithm};
 // Addresses as plain values; `core` has no sockets.
 use core::net::IpAddr;
 use serde_json::Value;
@@ -86,7 +86,7 @@ pub(super) const FIELDS: &[(&str, Setter)] = &[
     ("authorization_encrypted_response_enc", |_, v| refused(v, ENCRYPTION)),
     ("authorization_details_types", |m, v| each(&mut m.authorization_details_types, v, text)),
     // RFC 8705 §2.1.2 and §3.4, RFC 9449 §5.2.
-    ("tls_client_auth_subject_dn", |m, v| one(&mut m.tls_client_auth_subject_dn, v, text)),
+    ("tls_client_auth_subject_dn", |m, v| one(&mut m.tls_client_auth_subject_dn, v, name)),
     ("tls_client_auth_san_dns", |m, v| one(&mut m.tls_client_auth_san_dns, v, host_name)),
     ("tls_client_auth_san_uri", |m, v| one(&mut m.tls_client_auth_san_uri, v, text)),
     ("tls_client_auth_san_ip", |m, v| one(&mut m.tls_client_auth_san_ip, v, address)),
@@ -196,6 +196,11 @@ fn scope(text: &str) -> Result<String, Wrong> {
         }
     }
     Ok(tokens.join(" "))
+}
+
+fn name(text: &str) -> Result<String, Wrong> {
+    let read = DistinguishedName::parse(text);
+    read.map(|_| text.to_owned()).map_err(|_| Wrong::NotADistinguishedName)
 }
 
 fn host_name(text: &str) -> Result<String, Wrong> {

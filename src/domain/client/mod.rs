@@ -2,6 +2,7 @@
 
 mod agent_limits;
 mod authority;
+mod certificate;
 mod control;
 mod document;
 mod fault;
@@ -25,6 +26,7 @@ mod whole;
 
 pub use agent_limits::{AgentLimits, DailyLimit, Taking, Unit, Unmeasured};
 pub use authority::NotForCodes;
+pub use certificate::{CertificateNames, CertificateSubject};
 pub use document::{DocumentFault, FromDocument, is_document_address};
 pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
 pub use jwks::{KeySetFault, check_public_key};

@@ -42,9 +42,7 @@ impl From<NotForCodes> for AuthorizationError {
     fn from(why: NotForCodes) -> Self {
         let description = match why {
             NotForCodes::NotRegistered => "the client is not registered for authorization codes",
-            NotForCodes::BoundTokens => {
-                "the client wants tokens bound to certificates, which are not offered yet"
-            }
+            NotForCodes::Profile => "the profile of the client is not offered yet",
         };
         Self::new(Code::UnauthorizedClient, description)
     }

@@ -4,7 +4,7 @@
 //! of the client and is a constant of ours, so that no value of a request can leak into it. One kind of
 //! value is named with it: the scope that is refused.
 
-pub use super::code::Code;
+pub use super::{code::Code, stopped::Stopped};
 
 use super::{private_json, retry_after::RetryAfter};
 use crate::{actors::HydrateError, store::views::ReadError};
@@ -143,7 +143,7 @@ impl From<RetryAfter> for OAuthError {
     }
 }
 
-fn is_for_later(status: StatusCode) -> bool {
+pub(super) fn is_for_later(status: StatusCode) -> bool {
     matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS)
 }
 
@@ -324,89 +324,6 @@ impl ErrorFormat {
         match self {
             Self::OAuth => OAuthError::from(stopped).into_response(),
             Self::Problem => Problem::from(stopped).into_response(),
-        }
-    }
-}
-
-impl From<Stopped> for OAuthError {
-    fn from(stopped: Stopped) -> Self {
-        let (status, _, description) = stopped.facts();
-        let code = match status {
-            StatusCode::INTERNAL_SERVER_ERROR => Code::ServerError,
-            status if is_for_later(status) => Code::TemporarilyUnavailable,
-            _ => Code::InvalidRequest,
-        };
-        Self::new(code, description).with_status(status)
-    }
-}
-
-impl From<Stopped> for Problem {
-    fn from(stopped: Stopped) -> Self {
-        let (status, code, detail) = stopped.facts();
-        Self::new(status, code, detail)
-    }
-}
-
-/// What stops a request before, or around, its endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stopped {
-    MissingHost,
-    ForeignHost,
-    MethodNotAllowed,
-    /// The server's own deadline passed.
-    Late,
-    Panicked,
-    /// Too many requests are under way.
-    Full,
-    /// Too many of one address are.
-    FullForOne,
-    WrongMedia(&'static str),
-    TooLarge,
-    Incomplete,
-    LateBody,
-    InvalidJson(&'static str),
-}
-
-const CROWDED: &str = "too many requests are under way, please try again";
-
-impl Stopped {
-    fn facts(self) -> (StatusCode, &'static str, &'static str) {
-        match self {
-            Self::MissingHost => {
-                (StatusCode::BAD_REQUEST, "invalid_host", "exactly one Host header is needed")
-            }
-            Self::ForeignHost => (
-                StatusCode::MISDIRECTED_REQUEST,
-                "foreign_host",
-                "this development server answers on loopback names only",
-            ),
-            Self::MethodNotAllowed => {
-                let refused = Problem::METHOD_NOT_ALLOWED;
-                (refused.status, refused.code, refused.detail)
-            }
-            Self::Late => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "temporarily_unavailable",
-                "the server could not answer in time, please try again",
-            ),
-            Self::Panicked => {
-                (StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "something broke on our side")
-            }
-            Self::Full => (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", CROWDED),
-            Self::FullForOne => (StatusCode::TOO_MANY_REQUESTS, "too_many_requests", CROWDED),
-            Self::WrongMedia(detail) => {
-                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail)
-            }
-            Self::TooLarge => {
-                (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "the body is too large")
-            }
-            Self::Incomplete => {
-                (StatusCode::BAD_REQUEST, "incomplete_body", "the body did not arrive whole")
-            }
-            Self::LateBody => {
-                (StatusCode::REQUEST_TIMEOUT, "timeout", "the body did not arrive in time")
-            }
-            Self::InvalidJson(detail) => (StatusCode::BAD_REQUEST, "invalid_json", detail),
         }
     }
 }

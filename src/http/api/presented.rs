@@ -9,6 +9,7 @@ use crate::{
         app::App,
         extract::{
             bearer::{Missing, PresentedToken, Scheme, presented},
+            client_certificate::RequestCertificate,
             possession::{self, HeldToken, ProofPlace},
         },
         reading::read_token::ReadToken,
@@ -47,7 +48,9 @@ impl<'a> PresentedCredential<'a> {
             return Ok(Self::Key(token));
         }
         let (method, path, headers) = (&head.method, head.uri.path(), &head.headers);
-        let place = ProofPlace { method, path, headers, token: None };
+        let RequestCertificate(certificate) = RequestCertificate::of(head);
+        let certificate = certificate.as_deref();
+        let place = ProofPlace { method, path, headers, token: None, certificate };
         let read = possession::read_presented(app, &given, &place).map_err(|why| refused(&why))?;
         let read = read.filter(|held| app.is_own_api(&held.claims.aud));
         let HeldToken { claims, proof } = read.ok_or_else(invalid_token)?;

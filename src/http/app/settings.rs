@@ -5,7 +5,7 @@ use crate::{
     http::{
         cookies::CookieNames,
         hosts::Hosts,
-        options::{Channels, Lifetimes, Links, SignUp},
+        options::{Channels, Lifetimes, Links, MutualTls, SignUp},
     },
 };
 use axum::http::HeaderValue;
@@ -24,6 +24,8 @@ pub(in crate::http) struct Settings {
     pub lifetimes: Lifetimes,
     pub links: Links,
     pub locale: Locale,
+    /// How clients come with certificates, if they can.
+    pub mutual_tls: Option<MutualTls>,
     /// Where pages of ours come from beside the issuer.
     pub origins: Arc<[HeaderValue]>,
     /// When people are not written to about approvals.

@@ -2,23 +2,27 @@
 
 use crate::{
     client_documents::KeySetAddress,
-    crypto::{ClientKeys, Jws, Unverified},
+    crypto::{ClientEvidence, ClientKeys, Unverified},
     domain::client::KnownClient,
     http::app::App,
 };
 
-/// Tells whether the client signed it, with a key of its own.
-pub async fn verify(app: &App, client: &KnownClient, jws: &Jws<'_>) -> Result<(), Unverified> {
+/// Tells whether it is the client who has shown this, with a key of its own.
+pub async fn verify(
+    app: &App,
+    client: &KnownClient,
+    evidence: ClientEvidence<'_>,
+) -> Result<(), Unverified> {
     match (&client.metadata.jwks, &client.metadata.jwks_uri) {
         (Some(set), _) => match ClientKeys::read(set) {
-            Some(Ok(keys)) => keys.verify(jws),
+            Some(Ok(keys)) => keys.verify(&evidence),
             // It was registered before a rule that it breaks.
             _ => Err(Unverified::NoKey),
         },
         // Boxed: most callers have no such address, and should not carry what fetching needs.
         (None, Some(uri)) => {
             let address = KeySetAddress { uri, self_registered: client.is_self_registered() };
-            Box::pin(app.documents.key_sets.verify(address, jws)).await
+            Box::pin(app.documents.key_sets.verify(address, &evidence)).await
         }
         (None, None) => Err(Unverified::NoKey),
     }

@@ -5,7 +5,7 @@
 
 use super::signed_claims::{Disbelieved, SignedClaims, needed, use_once};
 use crate::{
-    crypto::{Jws, Unverified},
+    crypto::{ClientEvidence, Jws, Unverified},
     domain::{
         Context,
         client::KnownClient,
@@ -75,10 +75,14 @@ impl<'a> Assertion<'a> {
         client: &KnownClient,
         presented: AssertionPlace<'_>,
     ) -> Result<(), Refused> {
-        let called = format!("{}{}", app.issuer, presented.path);
-        let token_endpoint = format!("{}{}", app.issuer, routes::TOKEN);
+        let mutual_tls = app.settings.mutual_tls.as_ref();
+        let alias = mutual_tls.and_then(|mutual_tls| mutual_tls.url.as_ref());
+        let origins = [Some(&app.issuer), alias].into_iter().flatten();
+        let at = |origin| [routes::TOKEN, presented.path].map(|path| format!("{origin}{path}"));
+        let endpoints: Vec<String> = origins.flat_map(at).collect();
+        let endpoints: Vec<&str> = endpoints.iter().map(String::as_str).collect();
         let (client_id, profile) = (&*client.client_id, client.require_profile);
-        let rules = Rules { client_id, profile, ours: [&app.issuer, &token_endpoint, &called] };
+        let rules = Rules { client_id, profile, issuer: &app.issuer, endpoints: &endpoints };
         let checked = self.claims.check(&rules, app.clock.now());
         let expires_at = checked.map_err(Disbelieved::from)?;
         let registered = client.metadata.token_endpoint_auth_signing_alg;
@@ -86,7 +90,7 @@ impl<'a> Assertion<'a> {
         if registered.is_some_and(|one| one != algorithm) || !may_sign(profile, algorithm) {
             return Err(Disbelieved::OtherAlgorithm.into());
         }
-        match client_keys::verify(app, client, &self.jws).await {
+        match client_keys::verify(app, client, ClientEvidence::Signature(&self.jws)).await {
             Ok(()) => {}
             Err(why @ Unverified::Busy) => {
                 return Err(Refused::Failed(OAuthError::unavailable().because(why.to_string())));

@@ -1,11 +1,12 @@
 //! Which client is speaking: RFC 6749 §2.3, OAuth 2.1 §2.4.
 //!
-//! A client presents a secret in the Authorization header or in the body, or a signed assertion; one of
-//! these, and only in the way it was registered for. A caller that fails is told the same, whatever was wrong, and costs the
+//! A client presents a secret in the Authorization header or in the body, a signed assertion, or the certificate of its
+//! connection; one of these, and only in the way it was registered for. A caller that fails is told the same, whatever was wrong, and costs the
 //! same; one that fails too often is told to wait, and is judged all the same.
 
 use super::{
     client_assertion::{self, Assertion},
+    client_certificate,
     form::{Form, Posted, decode},
     possession::{self, ProofPlace, Proved},
     signed_claims::Disbelieved,
@@ -125,7 +126,7 @@ async fn authenticate_by(
 ) -> Result<Caller, OAuthError> {
     let presented = presented(&posted.headers, &posted.form)?;
     if presented.client_id.len() > LONGEST_ID {
-        return Err(refusal(app, &presented, posted.address, Disbelief::UnknownClient));
+        return Err(refusal(app, &presented, posted.address, &Disbelief::UnknownClient));
     }
     let seen = find(&presented.client_id).await?;
     believe(app, context, posted, (&presented, seen)).await
@@ -138,10 +139,12 @@ async fn believe(
     posted: &Posted,
     (presented, seen): (&ClientCredentials<'_>, Arc<Hydrated<Client>>),
 ) -> Result<Caller, OAuthError> {
-    let refuse = |why: Disbelief| refusal(app, presented, posted.address, why);
+    let refuse = |why: Disbelief| refusal(app, presented, posted.address, &why);
     let now = app.clock.now();
     let known = seen.machine.known().filter(|_| seen.machine.live_until() > now);
-    let confidential = judge(known, presented, now).map_err(refuse)?;
+    let method = presented.method_of(known);
+    let has_certificate = posted.certificate.is_some();
+    let confidential = judge(known, presented, (method, has_certificate), now).map_err(refuse)?;
     let context = context.by(Actor::Client(presented.client_id.clone()));
     if let (Some(assertion), Some(client)) = (&presented.assertion, seen.machine.known()) {
         let at = client_assertion::AssertionPlace { context: &context, path: &posted.path };
@@ -153,11 +156,23 @@ async fn believe(
             Err(client_assertion::Refused::Failed(error)) => return Err(error),
         }
     }
+    if let (true, Some(certificate), Some(client)) =
+        (is_by_certificate(method), &posted.certificate, seen.machine.known())
+    {
+        match Box::pin(client_certificate::judge(app, client, method, certificate)).await {
+            Ok(()) => {}
+            Err(client_certificate::Refused::Disbelieved(why)) => {
+                return Err(refuse(Disbelief::Certificate(why)));
+            }
+            Err(client_certificate::Refused::Failed(error)) => return Err(error),
+        }
+    }
     let place = ProofPlace {
         method: &Method::POST,
         path: &posted.path,
         headers: &posted.headers,
         token: None,
+        certificate: posted.certificate.as_deref(),
     };
     let proved = possession::prove(app, &place)?;
     Ok(Caller { seen, confidential, context, proved })
@@ -168,7 +183,7 @@ fn refusal(
     app: &App,
     presented: &ClientCredentials<'_>,
     address: IpAddr,
-    why: Disbelief,
+    why: &Disbelief,
 ) -> OAuthError {
     // Of an unknown client too, or the limit would tell which clients exist.
     let failures = &app.limits.client_failures;
@@ -179,29 +194,39 @@ fn refusal(
 }
 
 /// Why a client was not believed; for the log alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Disbelief {
     UnknownClient,
     OtherMethod,
     WrongSecret,
+    NoCertificate,
+    Certificate(String),
     Assertion(Disbelieved),
 }
 
-/// Tells whether the client has proved itself, or is one that cannot; what an assertion proves is judged
+/// Tells whether clients are known by a certificate in this way.
+fn is_by_certificate(method: AuthMethod) -> bool {
+    matches!(method, AuthMethod::TlsClientAuth | AuthMethod::SelfSignedTlsClientAuth)
+}
+
+/// Tells whether the client has proved itself, or is one that cannot; what an assertion or a certificate proves is judged
 /// after that.
 fn judge(
     known: Option<&KnownClient>,
     presented: &ClientCredentials<'_>,
+    (method, has_certificate): (AuthMethod, bool),
     now: Timestamp,
 ) -> Result<bool, Disbelief> {
     // A hash for each secret whether or not there is something to compare it with.
     let prints = presented.secrets.iter().map(|secret| Fingerprint::of(secret.expose()));
     let prints: Vec<Fingerprint> = prints.collect();
     let client = known.ok_or(Disbelief::UnknownClient)?;
-    if !client.authenticates_by(presented.method) {
+    if !client.authenticates_by(method) {
         return Err(Disbelief::OtherMethod);
     }
-    match presented.method {
+    match method {
+        method if is_by_certificate(method) && !has_certificate => Err(Disbelief::NoCertificate),
+        method if is_by_certificate(method) => Ok(true),
         AuthMethod::None => Ok(false),
         AuthMethod::PrivateKeyJwt if presented.assertion.is_some() => Ok(true),
         _ if client.has_secret(&prints, now) => Ok(true),
@@ -297,6 +322,14 @@ fn basic(header: &HeaderValue) -> Option<ClientCredentials<'static>> {
 }
 
 impl ClientCredentials<'_> {
+    /// The way in which the client authenticates: one that only names itself does so by its certificate, if it has registered
+    /// for that (RFC 8705 §2).
+    fn method_of(&self, client: Option<&KnownClient>) -> AuthMethod {
+        let registered = client.and_then(|client| client.metadata.token_endpoint_auth_method);
+        let by_certificate = registered.filter(|method| is_by_certificate(*method));
+        by_certificate.filter(|_| self.method == AuthMethod::None).unwrap_or(self.method)
+    }
+
     /// Who it says it is, fit for a log line: short, and nothing in it that ends the line.
     fn told(&self) -> String {
         self.client_id.chars().take(100).filter(|c| !c.is_control()).collect()

@@ -2,12 +2,16 @@
 
 use super::{
     body::{self, Arrived},
+    client_certificate::RequestCertificate,
     origin::Origin,
 };
-use crate::http::{
-    answer::error::{Code, OAuthError},
-    app::App,
-    limits::request_permits::WorkPermit,
+use crate::{
+    crypto::ClientCertificate,
+    http::{
+        answer::error::{Code, OAuthError},
+        app::App,
+        limits::request_permits::WorkPermit,
+    },
 };
 use axum::{
     body::Body,
@@ -15,7 +19,7 @@ use axum::{
     http::{HeaderMap, request::Parts},
 };
 use bytes::Bytes;
-use std::{borrow::Cow, net::IpAddr};
+use std::{borrow::Cow, net::IpAddr, sync::Arc};
 
 const MOST_PARAMETERS: usize = 64;
 
@@ -160,6 +164,8 @@ pub struct Posted {
     pub path: String,
     /// The address of the caller.
     pub address: IpAddr,
+    /// The certificate that it came with.
+    pub certificate: Option<Arc<ClientCertificate>>,
     /// Kept until the request is answered.
     _place: WorkPermit,
 }
@@ -172,7 +178,8 @@ impl FromRequest<App> for Posted {
         let Ok(Origin(address)) = Origin::from_request_parts(&mut head, app).await;
         let (body, place) = arrived(&head, body, app).await?;
         let (form, path) = (Form::parse(&body)?, head.uri.path().to_owned());
-        Ok(Self { headers: head.headers, form, path, address, _place: place })
+        let RequestCertificate(certificate) = RequestCertificate::of(&head);
+        Ok(Self { headers: head.headers, form, path, address, certificate, _place: place })
     }
 }
 

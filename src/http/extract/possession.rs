@@ -9,9 +9,9 @@ use super::{
     signed_claims::{Disbelieved, SignedClaims, needed, use_once},
 };
 use crate::{
-    crypto::{SignedProof, is_dpop_nonce, mint_dpop_nonce},
+    crypto::{ClientCertificate, SignedProof, is_dpop_nonce, mint_dpop_nonce},
     domain::{
-        Context,
+        Context, Fingerprint,
         dpop::{ALGORITHMS, Claims, ProofUse, Rules, TYPE},
         possession::{Confirmation, HeldKeys},
         signing_keys::SigningAlgorithm,
@@ -41,6 +41,12 @@ pub const USED_BEFORE: OAuthError = OAuthError::new(
     "the DPoP proof was used before: sign one for each request",
 );
 
+/// A certificate that is not good now; its connection is older.
+const UNTIMELY: OAuthError = OAuthError::new(
+    Code::InvalidRequest,
+    "the certificate of the connection has expired, or is not valid yet",
+);
+
 /// Where a nonce for the next proof is (RFC 9449 §8).
 const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
@@ -67,6 +73,8 @@ pub struct ProofPlace<'a> {
     pub headers: &'a HeaderMap,
     /// The access token that comes with it, where one does.
     pub token: Option<&'a str>,
+    /// The certificate of the connection.
+    pub certificate: Option<&'a ClientCertificate>,
 }
 
 /// What a request has proved.
@@ -79,6 +87,21 @@ pub struct Proved {
 
 /// Reads which keys the caller holds.
 pub fn prove(app: &App, place: &ProofPlace<'_>) -> Result<Proved, OAuthError> {
+    let certificate = held_certificate(app, place)?;
+    let Proved { held, proof } = prove_by_signature(app, place)?;
+    Ok(Proved { held: HeldKeys { certificate, ..held }, proof })
+}
+
+/// Reads the certificate of the connection: the handshake has proved that the caller has its key.
+fn held_certificate(app: &App, place: &ProofPlace<'_>) -> Result<Option<Fingerprint>, OAuthError> {
+    let Some(certificate) = place.certificate else { return Ok(None) };
+    match certificate.check_time(app.clock.now()) {
+        Ok(()) => Ok(Some(certificate.print)),
+        Err(why) => Err(UNTIMELY.because(why.to_string())),
+    }
+}
+
+fn prove_by_signature(app: &App, place: &ProofPlace<'_>) -> Result<Proved, OAuthError> {
     let mut given = place.headers.get_all(DPOP).iter();
     let text = match (given.next(), given.next()) {
         (None, _) => return Ok(Proved::default()),
@@ -120,10 +143,13 @@ fn judge(
     if app.settings.dpop_nonce && !nonce.is_some_and(is_ours) {
         return Err(Disbelieved::NoNonce);
     }
+    let mutual_tls = app.settings.mutual_tls.as_ref();
+    let other = mutual_tls.and_then(|mutual_tls| mutual_tls.url.as_deref());
+    let origins: Vec<&str> = [&*app.issuer].into_iter().chain(other).collect();
     let rules = Rules {
         is_timed: app.settings.dpop_nonce,
         method: place.method.as_str(),
-        origins: &[&app.issuer],
+        origins: &origins,
         path: place.path,
         token: place.token,
     };
@@ -159,7 +185,10 @@ pub fn read_presented(
     place: &ProofPlace<'_>,
 ) -> Result<Option<HeldToken>, OAuthError> {
     let Proved { held, proof } = match presented.scheme {
-        Scheme::Bearer => Proved::default(),
+        Scheme::Bearer => {
+            let certificate = held_certificate(app, place)?;
+            Proved { held: HeldKeys { key: None, certificate }, proof: None }
+        }
         Scheme::Dpop => prove(app, &ProofPlace { token: Some(presented.token), ..*place })?,
     };
     let Some(claims) = app.read_held_token(presented.token, &held) else { return Ok(None) };

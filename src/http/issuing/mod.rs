@@ -124,10 +124,10 @@ pub fn audience(app: &App, name: &str) -> Audience {
 }
 
 /// Refuses a client that must not get the tokens that are issued here.
-pub fn check_client(client: &KnownClient) -> Result<(), OAuthError> {
+pub fn check_client(app: &App, client: &KnownClient) -> Result<(), OAuthError> {
     // A token that any holder could use is not what such a client has asked for.
-    if client.demands_certificates() {
-        let why = "the client wants tokens bound to certificates, which are not offered yet";
+    if client.demands_certificates() && app.settings.mutual_tls.is_none() {
+        let why = "the client wants tokens bound to certificates, which are not offered here";
         return Err(OAuthError::new(Code::UnauthorizedClient, why));
     }
     Ok(())

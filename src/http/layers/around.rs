@@ -7,7 +7,10 @@ use super::{admission::Admission, envelope::Envelope};
 use crate::http::{
     answer::error::Stopped,
     app::App,
-    extract::possession::{self, DPOP},
+    extract::{
+        forwarded_certificate::ForwardedCertificates,
+        possession::{self, DPOP},
+    },
     flows::steps::Steps,
 };
 use axum::{
@@ -31,6 +34,8 @@ pub struct Surroundings {
     pub admission: Admission,
     /// For endpoints that take steps of flows.
     pub steps: Option<Steps>,
+    /// Whose word is taken for the certificates of clients.
+    pub certificates: ForwardedCertificates,
     /// What draws nonces for the proofs of clients, where they need them.
     pub nonces: Option<App>,
 }
@@ -82,18 +87,21 @@ where
 
     fn call(&mut self, mut request: Request) -> Answering {
         let surroundings = self.surroundings.clone();
-        let Surroundings { envelope, admission, steps, .. } = &*self.surroundings;
+        let Surroundings { envelope, admission, steps, certificates, .. } = &*self.surroundings;
         let received = envelope.receive(&mut request);
+        let refused = certificates.receive(&mut request).err();
         if let Some(steps) = steps {
             request.extensions_mut().insert(steps.clone());
         }
         let origin = request.headers().get(header::ORIGIN).cloned();
         let has_proof = request.headers().contains_key(DPOP);
-        let admitted =
-            catch_unwind(AssertUnwindSafe(|| match admission.answer_at_once(&request) {
-                Some(answer) => Passage::Answered(answer),
-                None => Passage::In(self.inner.call(request)),
-            }));
+        let admitted = catch_unwind(AssertUnwindSafe(|| {
+            match (refused, admission.answer_at_once(&request)) {
+                (Some(refused), _) => Passage::Answered(envelope.word(refused)),
+                (None, Some(answer)) => Passage::Answered(answer),
+                (None, None) => Passage::In(self.inner.call(request)),
+            }
+        }));
         Box::pin(async move {
             let Surroundings { envelope, admission, nonces, .. } = &*surroundings;
             let answered = match admitted {

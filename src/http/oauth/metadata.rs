@@ -16,7 +16,7 @@ use crate::{
         resource::RESOURCES,
         signing_keys::SigningAlgorithm,
     },
-    http::{app::App, routes},
+    http::{app::App, options::MutualTls, routes},
 };
 use axum::{
     extract::State,
@@ -24,10 +24,19 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+use std::ops::Not;
 
-/// The ways in which a client may authenticate that are served.
-pub const AUTH_METHODS: [AuthMethod; 3] =
-    [AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost, AuthMethod::PrivateKeyJwt];
+/// Lists the ways in which a client may authenticate that are served.
+pub fn auth_methods(mutual_tls: Option<&MutualTls>) -> Vec<AuthMethod> {
+    let by_authority = mutual_tls.is_some_and(|mutual_tls| mutual_tls.authorities.is_some());
+    let always =
+        [AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost, AuthMethod::PrivateKeyJwt];
+    let by_certificate = [
+        by_authority.then_some(AuthMethod::TlsClientAuth),
+        mutual_tls.map(|_| AuthMethod::SelfSignedTlsClientAuth),
+    ];
+    always.into_iter().chain(by_certificate.into_iter().flatten()).collect()
+}
 
 /// The algorithms for which every installation has a key.
 const SIGNED: [SigningAlgorithm; 3] =
@@ -86,17 +95,63 @@ struct Metadata<'a> {
     revocation_endpoint_auth_methods_supported: Vec<&'static str>,
     revocation_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
     dpop_signing_alg_values_supported: [&'static str; 3],
+    #[serde(skip_serializing_if = "Not::not")]
+    tls_client_certificate_bound_access_tokens: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mtls_endpoint_aliases: Option<Aliases>,
 }
 
-/// Writes the document of an issuer, at which clients may register or not, and which vouches for
-/// hardware or does not.
-fn document(issuer: &str, registration: bool, attests: bool) -> String {
+/// The endpoints where clients come with certificates (RFC 8705 §5): each that authenticates a client or takes a token.
+#[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "they are the names of the standards")]
+struct Aliases {
+    token_endpoint: String,
+    pushed_authorization_request_endpoint: String,
+    userinfo_endpoint: String,
+    introspection_endpoint: String,
+    revocation_endpoint: String,
+    device_authorization_endpoint: String,
+    backchannel_authentication_endpoint: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registration_endpoint: Option<String>,
+}
+
+impl Aliases {
+    fn at(url: &str, registration: bool) -> Self {
+        let at = |path: &str| format!("{url}{path}");
+        Self {
+            token_endpoint: at(routes::TOKEN),
+            pushed_authorization_request_endpoint: at(routes::PAR),
+            userinfo_endpoint: at(routes::USERINFO),
+            introspection_endpoint: at(routes::INTROSPECT),
+            revocation_endpoint: at(routes::REVOKE),
+            device_authorization_endpoint: at(routes::DEVICE),
+            backchannel_authentication_endpoint: at(routes::CIBA),
+            registration_endpoint: registration.then(|| at(routes::REGISTER)),
+        }
+    }
+}
+
+/// What an installation offers or does not.
+struct Offer<'a> {
+    /// Clients may register themselves.
+    registration: bool,
+    /// Hardware is vouched for.
+    attests: bool,
+    mutual_tls: Option<&'a MutualTls>,
+}
+
+/// Writes the document of an issuer.
+fn document(issuer: &str, offer: &Offer<'_>) -> String {
+    let Offer { registration, attests, mutual_tls } = *offer;
     let reachable = |acr: &Acr| attests || *acr != Acr::Aal3;
     let at = |path: &str| format!("{issuer}{path}");
     let algorithms = || SIGNED.map(SigningAlgorithm::name).to_vec();
     // What clients sign is verified with keys of theirs.
     let theirs = || SigningAlgorithm::ALL.map(SigningAlgorithm::name).to_vec();
-    let confidential = || AUTH_METHODS.map(AuthMethod::name).to_vec();
+    let confidential =
+        || auth_methods(mutual_tls).into_iter().map(AuthMethod::name).collect::<Vec<_>>();
+    let alias = mutual_tls.and_then(|mutual_tls| mutual_tls.url.as_deref());
     let delivery_modes = DeliveryMode::ALL.iter().copied().map(DeliveryMode::name);
     let metadata = Metadata {
         issuer,
@@ -147,6 +202,8 @@ fn document(issuer: &str, registration: bool, attests: bool) -> String {
         revocation_endpoint_auth_methods_supported: [confidential(), vec!["none"]].concat(),
         revocation_endpoint_auth_signing_alg_values_supported: theirs(),
         dpop_signing_alg_values_supported: dpop::ALGORITHMS.map(SigningAlgorithm::name),
+        tls_client_certificate_bound_access_tokens: mutual_tls.is_some(),
+        mtls_endpoint_aliases: alias.map(|url| Aliases::at(url, registration)),
     };
     serde_json::to_string(&metadata).expect("text and lists of it are JSON")
 }
@@ -157,7 +214,9 @@ pub async fn get(State(app): State<App>) -> Response {
         (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")),
     ];
     let attests = app.crypto.passkeys.as_ref().is_some_and(Passkeys::asks_for_attestation);
-    let document = || document(&app.issuer, app.settings.registration, attests).into();
+    let mutual_tls = app.settings.mutual_tls.as_ref();
+    let offer = Offer { registration: app.settings.registration, attests, mutual_tls };
+    let document = || document(&app.issuer, &offer).into();
     let fixed = app.fixed.metadata.get_or_init(document).clone();
     let types = types(&app).await;
     if types.is_empty() {

@@ -12,7 +12,7 @@ mod statement;
 pub use manage::{delete, read, replace};
 
 use self::statement::Stated;
-use super::metadata::AUTH_METHODS;
+use super::metadata::auth_methods;
 use crate::{
     actors::Failure,
     crypto::{draw_client_secret, draw_id_at, draw_text},
@@ -212,13 +212,15 @@ fn check_served(
     metadata: &ClientMetadata,
     said: &Map<String, Value>,
 ) -> Result<(), OAuthError> {
-    let served = |method: AuthMethod| method == AuthMethod::None || AUTH_METHODS.contains(&method);
+    let mutual_tls = app.settings.mutual_tls.as_ref();
+    let methods = auth_methods(mutual_tls);
+    let served = |method: AuthMethod| method == AuthMethod::None || methods.contains(&method);
     if !metadata.token_endpoint_auth_method.is_none_or(served) {
-        return Err(unfit("the token_endpoint_auth_method is not offered yet"));
+        return Err(unfit("the token_endpoint_auth_method is not offered here"));
     }
     // The authorization endpoint would refuse a client that wants more than is offered, always.
-    if metadata.tls_client_certificate_bound_access_tokens {
-        return Err(unfit("tls_client_certificate_bound_access_tokens is not offered yet"));
+    if metadata.tls_client_certificate_bound_access_tokens && mutual_tls.is_none() {
+        return Err(unfit("tls_client_certificate_bound_access_tokens is not offered here"));
     }
     let keys = app.crypto.keys.borrow();
     let signs = |algorithm: SigningAlgorithm| keys.signer(algorithm).is_some();

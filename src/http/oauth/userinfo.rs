@@ -16,6 +16,7 @@ use crate::{
         app::App,
         extract::{
             bearer::{Missing, PresentedToken, Scheme, presented},
+            client_certificate::RequestCertificate,
             context::RequestContext,
             form::{self, Form},
             origin::Origin,
@@ -46,10 +47,17 @@ pub async fn get(
     State(app): State<App>,
     Origin(address): Origin,
     RequestContext(context): RequestContext,
+    certificate: RequestCertificate,
     headers: HeaderMap,
 ) -> Response {
-    let asked =
-        UserinfoRequest { app: &app, context: &context, method: &Method::GET, headers: &headers };
+    let at = ProofPlace {
+        method: &Method::GET,
+        path: routes::USERINFO,
+        headers: &headers,
+        token: None,
+        certificate: certificate.0.as_deref(),
+    };
+    let asked = UserinfoRequest { app: &app, context: &context, at };
     match app.limits.request_permits.work(address) {
         Ok(permit) => asked.answer(presented(&headers), &permit).await,
         Err(stopped) => OAuthError::from(stopped).into_response(),
@@ -60,11 +68,18 @@ pub async fn get(
 pub async fn post(
     State(app): State<App>,
     RequestContext(context): RequestContext,
+    certificate: RequestCertificate,
     headers: HeaderMap,
     request: PostedOrNot,
 ) -> Response {
-    let asked =
-        UserinfoRequest { app: &app, context: &context, method: &Method::POST, headers: &headers };
+    let at = ProofPlace {
+        method: &Method::POST,
+        path: routes::USERINFO,
+        headers: &headers,
+        token: None,
+        certificate: certificate.0.as_deref(),
+    };
+    let asked = UserinfoRequest { app: &app, context: &context, at };
     let Arrived { form, permit } = match request.0 {
         Ok(arrived) => arrived,
         Err(error) => return error.into_response(),
@@ -89,8 +104,7 @@ pub async fn post(
 struct UserinfoRequest<'a> {
     app: &'a App,
     context: &'a Context,
-    method: &'a Method,
-    headers: &'a HeaderMap,
+    at: ProofPlace<'a>,
 }
 
 /// A form, which is empty where the request has none.
@@ -149,10 +163,9 @@ impl UserinfoRequest<'_> {
     }
 
     async fn tell(&self, presented: &PresentedToken<'_>) -> Result<Response, OAuthError> {
-        let Self { app, context, method, headers } = *self;
-        let place = ProofPlace { method, path: routes::USERINFO, headers, token: None };
+        let Self { app, context, at } = self;
         let HeldToken { claims, proof } =
-            possession::read_presented(app, presented, &place)?.ok_or(INVALID_TOKEN)?;
+            possession::read_presented(app, presented, at)?.ok_or(INVALID_TOKEN)?;
         possession::spend(app, context, proof.as_ref()).await?;
         tell(app, claims).await
     }

@@ -123,9 +123,7 @@ async fn the_id_of_a_refusal_comes_from_the_dice_that_were_lent() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let _server = Server::start(ServerOptions {
-        listeners: vec![listener],
-        tls: None,
-        router: Router::new(),
+        listeners: vec![Listener { socket: listener, tls: None, router: Router::new() }],
         limits: ConnectionLimits::default(),
         addresses: here(),
         dice: Arc::new(Always(7)),

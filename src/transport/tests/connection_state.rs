@@ -8,8 +8,6 @@ use crate::transport::{
 
 fn connection_state() -> (Arc<Shared>, Arc<ConnectionState>) {
     let shared = Arc::new(Shared::build(Plan {
-        router: Router::new(),
-        tls: None,
         limits: ConnectionLimits::default(),
         addresses: Arc::default(),
         dice: Arc::new(SystemDice),

@@ -17,9 +17,7 @@ async fn start_limited(limits: ConnectionLimits, router: Router) -> (Server, Soc
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let options = ServerOptions {
-        listeners: vec![listener],
-        tls: None,
-        router,
+        listeners: vec![Listener { socket: listener, tls: None, router }],
         limits,
         addresses: everywhere(),
         dice: Arc::new(SystemDice),

@@ -195,9 +195,7 @@ async fn several_listeners_share_the_permits_and_none_goes_without() {
     let listeners = [bind().await, bind().await, bind().await];
     let addresses = listeners.each_ref().map(|listener| listener.local_addr().unwrap());
     let _server = Server::start(ServerOptions {
-        listeners: listeners.into(),
-        tls: None,
-        router: router(Arc::new(Semaphore::new(0))),
+        listeners: listeners.map(plain).into(),
         limits: ConnectionLimits { max_connections: 1, ..hasty() },
         addresses: here(),
         dice: Arc::new(SystemDice),

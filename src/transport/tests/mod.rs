@@ -54,8 +54,15 @@ async fn serve(
 ) -> (Server, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (listeners, dice, addresses) = (vec![listener], Arc::new(SystemDice), here());
-    (Server::start(ServerOptions { listeners, tls, router, limits, addresses, dice }), address)
+    let tls = tls.map(TlsListening::Plain);
+    let listeners = vec![Listener { socket: listener, tls, router }];
+    let (dice, addresses) = (Arc::new(SystemDice), here());
+    (Server::start(ServerOptions { listeners, limits, addresses, dice }), address)
+}
+
+/// Serves the usual routes in clear.
+fn plain(socket: TcpListener) -> Listener {
+    Listener { socket, tls: None, router: router(Arc::new(Semaphore::new(0))) }
 }
 
 /// Rules under which loopback is not limited.

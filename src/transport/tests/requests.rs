@@ -31,9 +31,7 @@ async fn an_ipv4_peer_of_an_ipv6_listener_keeps_its_address() {
     let listener = TcpListener::bind("[::]:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let _server = Server::start(ServerOptions {
-        listeners: vec![listener],
-        tls: None,
-        router: router(Arc::new(Semaphore::new(0))),
+        listeners: vec![plain(listener)],
         limits: ConnectionLimits::default(),
         addresses: here(),
         dice: Arc::new(SystemDice),

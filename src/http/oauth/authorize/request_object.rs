@@ -4,7 +4,7 @@
 //! the whole request: parameters beside it are ignored (RFC 9101 §6.3; adr/0063).
 
 use crate::{
-    crypto::Jws,
+    crypto::{ClientEvidence, Jws},
     domain::{
         client::KnownClient,
         client_assertion::may_sign,
@@ -125,7 +125,7 @@ async fn verified(
     if registered.is_some_and(|one| one != jws.algorithm) || !may_sign(profile, jws.algorithm) {
         return Err(Disbelieved::OtherAlgorithm);
     }
-    client_keys::verify(app, client, &jws).await?;
+    client_keys::verify(app, client, ClientEvidence::Signature(&jws)).await?;
     Ok(said.0)
 }
 

@@ -34,7 +34,7 @@ pub const GRANT: Grant = Grant {
 
 async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<TokenResponse, OAuthError> {
     let client = caller.confidential()?;
-    issuing::check_client(client)?;
+    issuing::check_client(app, client)?;
     let scopes = Scopes::parse(form.get("scope").unwrap_or_default())
         .map_err(|_| OAuthError::new(Code::InvalidScope, "a scope is malformed"))?;
     if form.get("authorization_details").is_some() {

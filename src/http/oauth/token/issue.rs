@@ -82,7 +82,7 @@ pub async fn issue(
 ) -> Result<TokenResponse, OAuthError> {
     let TokenRequest { caller, family, refreshable, narrowing } = presented;
     let (context, client) = (&caller.context, caller.client());
-    check_client(client)?;
+    check_client(app, client)?;
     let possession = caller.possession()?;
     // Before anything is spent: what cannot be signed is not asked for.
     for algorithm in [SigningAlgorithm::Es256, client.id_token_algorithm()] {

@@ -60,7 +60,7 @@ const NOT_GRANTED: OAuthError = OAuthError::new(
 
 async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<TokenResponse, OAuthError> {
     let client = caller.confidential()?;
-    issuing::check_client(client)?;
+    issuing::check_client(app, client)?;
     check_types(form)?;
     check_actor(app, caller, form).await?;
     let narrowing = narrowing(app, form)?;

@@ -3,11 +3,15 @@
 use super::{CheckedRequest, Draft};
 use crate::{
     domain::client::NotForCodes,
-    http::answer::{authorization_error::AuthorizationError, error::Code},
+    http::{
+        answer::{authorization_error::AuthorizationError, error::Code},
+        issuing,
+    },
 };
 
 pub fn check(asked: &CheckedRequest<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
-    Ok(asked.client.may_ask_for_codes()?)
+    asked.client.may_ask_for_codes()?;
+    offered(asked)
 }
 
 /// The same of a device.
@@ -15,7 +19,8 @@ pub fn check_device(
     asked: &CheckedRequest<'_>,
     _draft: &mut Draft,
 ) -> Result<(), AuthorizationError> {
-    asked.client.may_ask_by_device().map_err(without_code)
+    asked.client.may_ask_by_device().map_err(without_code)?;
+    offered(asked)
 }
 
 /// The same of a client that asks a person by a back channel.
@@ -23,7 +28,8 @@ pub fn check_ciba(
     asked: &CheckedRequest<'_>,
     _draft: &mut Draft,
 ) -> Result<(), AuthorizationError> {
-    asked.client.may_ask_by_back_channel().map_err(without_code)
+    asked.client.may_ask_by_back_channel().map_err(without_code)?;
+    offered(asked)
 }
 
 fn without_code(why: NotForCodes) -> AuthorizationError {
@@ -32,6 +38,11 @@ fn without_code(why: NotForCodes) -> AuthorizationError {
             let why = "the client is not registered for this grant type";
             AuthorizationError::new(Code::UnauthorizedClient, why)
         }
-        why @ NotForCodes::BoundTokens => why.into(),
+        why @ NotForCodes::Profile => why.into(),
     }
+}
+
+/// Refuses a client whose tokens could not be issued, before a person is asked.
+fn offered(asked: &CheckedRequest<'_>) -> Result<(), AuthorizationError> {
+    Ok(issuing::check_client(asked.app, asked.client)?)
 }
