@@ -18,7 +18,7 @@ use crate::{
     },
     domain::{
         Context,
-        signing_keys::{Command, Refusal, SigningAlgorithm, SigningKeys},
+        signing_keys::{Command, PublicKey, Refusal, SigningAlgorithm, SigningKeys},
     },
 };
 use bytes::Bytes;
@@ -203,13 +203,16 @@ impl KeeperState {
 fn snapshot(keys: &SigningKeys, folder: &Folder) -> KeySnapshot {
     let mut signers = BTreeMap::new();
     for algorithm in SigningAlgorithm::ALL {
-        let Some(current) = keys.current(algorithm) else { continue };
-        let held = folder.signing().iter().map(|file| &file.signer);
-        let signer = held
-            .filter(|signer| signer.algorithm() == algorithm)
-            .find(|signer| signer.kid() == current.kid);
+        let Some(current) = keys.signing(algorithm) else { continue };
+        let mut held = folder.signing().iter().map(|file| &file.signer);
+        let signer = held.find(|signer| signer.kid() == current.kid).and_then(|signer| {
+            if signer.algorithm() == algorithm {
+                return Some(signer.clone());
+            }
+            signer.by(algorithm).map(Arc::new)
+        });
         if let Some(signer) = signer {
-            signers.insert(algorithm.name(), signer.clone());
+            signers.insert(algorithm.name(), signer);
         } else {
             tracing::error!(
                 algorithm = algorithm.name(),
@@ -218,7 +221,7 @@ fn snapshot(keys: &SigningKeys, folder: &Folder) -> KeySnapshot {
             );
         }
     }
-    let set: Vec<&Value> = keys.published().map(|key| &key.public_jwk).collect();
+    let set: Vec<Value> = keys.published().map(PublicKey::published_jwk).collect();
     let jwks = json!({ "keys": set });
     let jwks_json = jwks.to_string().into();
     let verifiers = Arc::new(keys.published().collect());

@@ -21,7 +21,7 @@ use std::path::Path;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make one signing key for RS256, ES256 and EdDSA each, and one secret key
+    /// Make one signing key for RS256 (and PS256), ES256 and EdDSA each, and one secret key
     Generate {
         #[command(flatten)]
         folder: KeysFolder,

@@ -10,7 +10,7 @@ use aws_lc_rs::signature::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Signs with one key and one algorithm; shared between threads as it is.
 pub struct Signer {
@@ -23,8 +23,8 @@ pub struct Signer {
 }
 
 enum Key {
-    RsaPkcs1(RsaKeyPair),
-    RsaPss(RsaKeyPair),
+    RsaPkcs1(Arc<RsaKeyPair>),
+    RsaPss(Arc<RsaKeyPair>),
     P256(EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
 }
@@ -64,13 +64,13 @@ impl Signer {
     /// Signs with PKCS#1 v1.5 padding.
     pub(super) fn rs256(key: RsaKeyPair) -> Self {
         let public = rsa_public(&key);
-        Self::new(Key::RsaPkcs1(key), SigningAlgorithm::Rs256, &public)
+        Self::new(Key::RsaPkcs1(Arc::new(key)), SigningAlgorithm::Rs256, &public)
     }
 
-    /// Signs with PSS padding; the key should sign nothing else.
+    /// Signs with PSS padding, and with no other.
     pub(super) fn ps256(key: RsaKeyPair) -> Self {
         let public = rsa_public(&key);
-        Self::new(Key::RsaPss(key), SigningAlgorithm::Ps256, &public)
+        Self::new(Key::RsaPss(Arc::new(key)), SigningAlgorithm::Ps256, &public)
     }
 
     /// Signs with a P-256 key made or parsed for `ECDSA_P256_SHA256_FIXED_SIGNING`.
@@ -101,6 +101,16 @@ impl Signer {
         public_jwk["alg"] = algorithm.name().into();
         let headers = USUAL_TYPES.map(|typ| (typ, encoded_header(typ, algorithm, &kid)));
         Self { key, algorithm, kid, public_jwk, headers }
+    }
+
+    /// Returns what signs with this key by another algorithm, if the key signs by it.
+    pub fn by(&self, algorithm: SigningAlgorithm) -> Option<Self> {
+        match (&self.key, algorithm) {
+            (Key::RsaPkcs1(key), SigningAlgorithm::Ps256) => {
+                Some(Self::new(Key::RsaPss(key.clone()), algorithm, &rsa_public(key)))
+            }
+            _ => None,
+        }
     }
 
     pub fn algorithm(&self) -> SigningAlgorithm {
@@ -224,6 +234,22 @@ pub(super) mod tests {
             let header = decode_header(&token).unwrap();
             assert_eq!(header.typ.as_deref(), Some("at+jwt"));
             assert_eq!(header.kid.as_deref(), Some(signer.kid()));
+        }
+    }
+
+    #[test]
+    fn an_rsa_key_signs_by_both_algorithms_under_one_name() {
+        let [rs256, ps256, es256, eddsa] = signers();
+        let also = rs256.by(SigningAlgorithm::Ps256).unwrap();
+        assert_eq!((also.kid(), also.algorithm()), (rs256.kid(), SigningAlgorithm::Ps256));
+        let token = also.sign("JWT", &json!({ "sub": "ana" })).unwrap();
+        assert_eq!(decode_header(&token).unwrap().alg, Algorithm::PS256);
+        assert!(verifies(&token, also.public_jwk(), SigningAlgorithm::Ps256));
+        assert!(!verifies(&token, rs256.public_jwk(), SigningAlgorithm::Rs256));
+        for alone in [also, ps256, es256, eddsa] {
+            for other in SigningAlgorithm::ALL {
+                assert!(alone.by(other).is_none(), "{alone:?} by {other}");
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// The published keys, ready to verify.
 #[derive(Clone, Default)]
-pub struct Verifiers(BTreeMap<String, (SigningAlgorithm, Key)>);
+pub struct Verifiers(BTreeMap<String, Vec<(SigningAlgorithm, Key)>>);
 
 /// A public key, for one algorithm; parsed once, for it verifies many signatures.
 #[derive(Clone)]
@@ -44,10 +44,11 @@ struct Parts<'a> {
 impl<'a> FromIterator<&'a PublicKey> for Verifiers {
     fn from_iter<I: IntoIterator<Item = &'a PublicKey>>(keys: I) -> Self {
         let read = |key: &PublicKey| {
-            let read = Key::read(key.algorithm, &key.public_jwk)?;
-            Some((key.kid.clone(), (key.algorithm, read)))
+            let by = |one: &SigningAlgorithm| Some((*one, Key::read(*one, &key.public_jwk)?));
+            let signed_with = key.algorithm.signed_with().iter();
+            (key.kid.clone(), signed_with.filter_map(by).collect())
         };
-        Self(keys.into_iter().filter_map(read).collect())
+        Self(keys.into_iter().map(read).collect())
     }
 }
 
@@ -63,7 +64,7 @@ impl Verifiers {
                 (None, "OKP", Some("Ed25519")) => SigningAlgorithm::EdDsa,
                 _ => return None,
             };
-            Some((text("kid")?.to_owned(), (algorithm, Key::read(algorithm, jwk)?)))
+            Some((text("kid")?.to_owned(), vec![(algorithm, Key::read(algorithm, jwk)?)]))
         };
         keys.iter().map(read).collect::<Option<_>>().map(Self)
     }
@@ -97,9 +98,11 @@ impl Verifiers {
         let (header, claims) = message.split_once('.').ok_or(NotOurs)?;
         let header = decode(header)?;
         let header: Header<'_> = serde_json::from_slice(&header).map_err(|_| NotOurs)?;
-        let (algorithm, key) = self.0.get(header.kid).ok_or(NotOurs)?;
-        // The algorithm is the key's own; the header must agree (RFC 8725 §3.1).
-        if header.alg != algorithm.name() || header.typ != typ {
+        let signed_with = self.0.get(header.kid).ok_or(NotOurs)?;
+        // The algorithm is one of the key's own; the header must agree (RFC 8725 §3.1).
+        let (_, key) =
+            signed_with.iter().find(|(one, _)| one.name() == header.alg).ok_or(NotOurs)?;
+        if header.typ != typ {
             return Err(NotOurs);
         }
         Ok(Parts { key, message, claims, signature })
@@ -166,6 +169,30 @@ pub(super) mod tests {
             assert_eq!(verifiers.read::<Value>("at+jwt", &token), Ok(json!({ "sub": "ana" })));
             assert_eq!(verifiers.read::<Value>("JWT", &token), Err(NotOurs), "another type");
             assert_eq!(Verifiers::default().read::<Value>("at+jwt", &token), Err(NotOurs));
+        }
+    }
+
+    #[test]
+    fn a_key_verifies_the_algorithms_it_signs_with_and_no_others() {
+        let [rs256, ps256, ..] = signers();
+        let keys = [published(&rs256), published(&ps256)];
+        let verifiers: Verifiers = keys.iter().collect();
+        let also = rs256.by(SigningAlgorithm::Ps256).unwrap();
+        let said = json!({ "sub": "ana" });
+        let token = also.sign("JWT", &said).unwrap();
+        assert_eq!(verifiers.read::<Value>("JWT", &token), Ok(said.clone()));
+        // A signature is good under the algorithm alone by which it was made.
+        let under = |signer: &crate::crypto::Signer, alg: &str| {
+            let header = json!({ "typ": "JWT", "alg": alg, "kid": signer.kid() });
+            let parts = [header, said.clone()].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
+            let message = parts.join(".");
+            let signature = signer.signature(message.as_bytes()).unwrap();
+            format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature))
+        };
+        assert_eq!(verifiers.read::<Value>("JWT", &under(&rs256, "RS256")), Ok(said.clone()));
+        for (signer, alg) in [(&also, "RS256"), (&rs256, "PS256"), (&ps256, "RS256")] {
+            let token = under(signer, alg);
+            assert_eq!(verifiers.read::<Value>("JWT", &token), Err(NotOurs), "{signer:?} as {alg}");
         }
     }
 

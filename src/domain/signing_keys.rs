@@ -6,6 +6,9 @@
 //! published until the last token it signed has expired. A leaked key is `revoked`: it leaves the
 //! set at once. A key that has left never comes back, though its file may still lie in a folder.
 //!
+//! A key is kept for one algorithm, by which it is replaced and listed. An RSA key that is kept for RS256 signs
+//! PS256 too, until there is a key for PS256 alone (adr/0128).
+//!
 //! Nodes may be configured differently, and a lifetime may be lowered while longer tokens are out. So
 //! a key remembers the longest time that a node which signed with it has asked for.
 
@@ -123,7 +126,14 @@ impl SigningKeys {
         self.keys.iter().filter(|key| key.state != KeyState::Revoked)
     }
 
-    /// Returns the key that signs with `algorithm`.
+    /// Returns the key that signs with `algorithm`: the one that is kept for it, or else one that signs with
+    /// it too.
+    pub fn signing(&self, algorithm: SigningAlgorithm) -> Option<&PublicKey> {
+        let of_others = || also_for(algorithm).find_map(|other| self.current(other));
+        self.current(algorithm).or_else(of_others)
+    }
+
+    /// Returns the key that is kept for `algorithm` and signs.
     pub fn current(&self, algorithm: SigningAlgorithm) -> Option<&PublicKey> {
         self.of(algorithm).find(|key| key.state == KeyState::Current)
     }
@@ -150,6 +160,12 @@ impl SigningKeys {
         self.keys.iter().filter(move |key| key.algorithm == algorithm)
     }
 
+    /// Tells whether a token of this algorithm could have been signed at any time.
+    fn has_signed(&self, algorithm: SigningAlgorithm) -> bool {
+        let mut signed = self.keys.iter().flat_map(|key| key.algorithm.signed_with());
+        signed.any(|one| *one == algorithm)
+    }
+
     fn observe(&self, keys: &[ObservedKey], now: Timestamp) -> Decision<Self> {
         if keys.iter().any(ObservedKey::is_private) {
             return Decision::refuse(Refusal::PrivateKeyOffered);
@@ -160,7 +176,7 @@ impl SigningKeys {
             if after.find(&key.kid).is_some() {
                 continue;
             }
-            let first = after.of(key.algorithm).next().is_none();
+            let first = !after.has_signed(key.algorithm);
             let published = Event::Published { key: key.clone(), at: now };
             after.apply(&published);
             events.push(published);
@@ -239,6 +255,20 @@ impl SigningKeys {
     }
 }
 
+impl PublicKey {
+    /// Returns the key as others see it: one that signs with several algorithms names none of them, for its
+    /// `alg` would forbid the others (RFC 7517 §4.4).
+    pub fn published_jwk(&self) -> Value {
+        let mut jwk = self.public_jwk.clone();
+        if let Some(members) = jwk.as_object_mut()
+            && self.algorithm.signed_with().len() > 1
+        {
+            members.remove("alg");
+        }
+        jwk
+    }
+}
+
 impl ObservedKey {
     fn is_private(&self) -> bool {
         PRIVATE_MEMBERS.iter().any(|member| self.public_jwk.get(member).is_some())
@@ -260,6 +290,12 @@ impl Event {
             Self::Revoked { kid } => Record::new("signing_key.revoked").with("kid", kid.as_str()),
         })
     }
+}
+
+/// Lists the other algorithms whose keys sign with this one too.
+fn also_for(algorithm: SigningAlgorithm) -> impl Iterator<Item = SigningAlgorithm> {
+    let others = SigningAlgorithm::ALL.into_iter().filter(move |other| *other != algorithm);
+    others.filter(move |other| other.signed_with().contains(&algorithm))
 }
 
 fn grant(events: Vec<Event>) -> Decision<SigningKeys> {

@@ -30,7 +30,8 @@ impl Workbench {
         let sources = Sources { clock, dice, fault_injection: Arc::new(NothingFails) };
         let services = open_services(store_url, folder, sources).await?;
         let (password_cost, password_policy) = (PasswordCost::default(), Policy::default());
-        let algorithms = folder.observed().iter().map(|key| key.algorithm).collect();
+        let held = folder.signing().iter().map(|file| file.signer.algorithm());
+        let algorithms = held.flat_map(SigningAlgorithm::signed_with).copied().collect();
         Ok(Self { services, password_cost, password_policy, algorithms })
     }
 

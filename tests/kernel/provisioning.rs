@@ -266,23 +266,37 @@ async fn everything_that_is_wrong_is_said_at_once() {
 
 #[tokio::test]
 async fn a_client_that_nothing_could_be_signed_for_is_refused() {
-    let shop = Shop::with(EXAMPLE).await;
+    let Shop { world, bench } = Shop::with(EXAMPLE).await;
+    bench.close().await;
+    for file in std::fs::read_dir(world.folder().join("keys")).unwrap() {
+        let file = file.unwrap();
+        if file.file_name().to_string_lossy().starts_with("eddsa-") {
+            std::fs::remove_file(file.path()).unwrap();
+        }
+    }
+    let bench = workbench(&world).await.unwrap();
+    let shop = Shop { world, bench };
     let signed = |algorithm: &str| {
         format!(
             "[[client]]\nclient_id = \"billing\"\n\
              id_token_signed_response_alg = \"{algorithm}\"\n\
-             userinfo_signed_response_alg = \"{algorithm}\"\n"
+             userinfo_signed_response_alg = \"{algorithm}\"\n\
+             authorization_signed_response_alg = \"{algorithm}\"\n"
         )
     };
     let no_key = |line, field| {
         format!(
-            "{line}: client `billing`: `{field}` is `PS256`, and the keys folder has no key for it"
+            "{line}: client `billing`: `{field}` is `EdDSA`, and the keys folder has no key for it"
         )
     };
-    let expected =
-        [no_key(3, "id_token_signed_response_alg"), no_key(4, "userinfo_signed_response_alg")];
-    assert_eq!(shop.refused(&signed("PS256")).await, expected);
-    for algorithm in ["RS256", "ES256", "EdDSA"] {
+    let expected = [
+        no_key(3, "id_token_signed_response_alg"),
+        no_key(4, "userinfo_signed_response_alg"),
+        no_key(5, "authorization_signed_response_alg"),
+    ];
+    assert_eq!(shop.refused(&signed("EdDSA")).await, expected);
+    // The RSA key signs both.
+    for algorithm in ["RS256", "PS256", "ES256"] {
         shop.apply(&signed(algorithm)).await.unwrap();
     }
     shop.bench.close().await;

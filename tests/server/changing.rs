@@ -4,13 +4,7 @@ use crate::{
     person::{parameter, redirect, text},
     support::{INVOICES, TestServer, apply},
 };
-use porteiro::{
-    crypto::{
-        SystemDice,
-        keys::{Generator, Origin, Purpose},
-    },
-    domain::{Clock as _, signing_keys::SigningAlgorithm},
-};
+use porteiro::domain::signing_keys::SigningAlgorithm;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -184,20 +178,14 @@ async fn a_code_is_not_spent_where_nothing_could_be_signed() {
     let client = |algorithm: &str| {
         format!("[[client]]\nclient_id = \"web\"\nid_token_signed_response_alg = \"{algorithm}\"\n")
     };
-    // Applied on a node whose folder has such a key already; this server's has none.
+    // Applied on a node whose folder has such a key; this server's has lost it.
     let other = tempfile::tempdir().unwrap();
     for file in std::fs::read_dir(server.keys()).unwrap() {
         let file = file.unwrap();
         std::fs::copy(file.path(), other.path().join(file.file_name())).unwrap();
     }
-    let generator = Generator {
-        folder: other.path(),
-        origin: Origin::Generate,
-        created_at: server.clock.now(),
-        dice: &SystemDice,
-    };
-    generator.generate(Purpose::Signing(SigningAlgorithm::Ps256)).unwrap();
-    apply(&server.url, other.path(), &client("PS256")).await.unwrap();
+    server.remove_key(SigningAlgorithm::EdDsa).await;
+    apply(&server.url, other.path(), &client("EdDSA")).await.unwrap();
     server.clock.expire_views();
     server.redeem("web", &code).await.refused(503, "temporarily_unavailable");
     server.apply(&client("RS256")).await;

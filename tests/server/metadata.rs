@@ -45,7 +45,10 @@ async fn what_is_listed_is_served_and_nothing_is_listed_that_is_not() {
     assert_eq!(document["code_challenge_methods_supported"], serde_json::json!(["S256"]));
     assert_eq!(document["subject_types_supported"], serde_json::json!(["public", "pairwise"]));
     let algorithms = &document["id_token_signing_alg_values_supported"];
-    assert_eq!(algorithms, &serde_json::json!(["RS256", "ES256", "EdDSA"]));
+    assert_eq!(algorithms, &serde_json::json!(["RS256", "PS256", "ES256", "EdDSA"]));
+    for list in ["userinfo", "introspection", "authorization"] {
+        assert_eq!(&document[format!("{list}_signing_alg_values_supported")], algorithms, "{list}");
+    }
     assert_eq!(document["authorization_response_iss_parameter_supported"], true);
     for supported in ["request_parameter", "request_uri_parameter"] {
         assert_eq!(document[format!("{supported}_supported")], true);
@@ -53,6 +56,8 @@ async fn what_is_listed_is_served_and_nothing_is_listed_that_is_not() {
     assert_eq!(document["require_request_uri_registration"], true);
     let theirs = serde_json::json!(["RS256", "PS256", "ES256", "EdDSA"]);
     assert_eq!(document["request_object_signing_alg_values_supported"], theirs);
+    let ciba = "backchannel_authentication_request_signing_alg_values_supported";
+    assert_eq!(document[ciba], theirs);
     for never in ["implicit", "password", "client_secret_jwt"] {
         let listed = document["token_endpoint_auth_methods_supported"].to_string();
         assert!(
@@ -77,6 +82,13 @@ async fn the_key_set_is_public_cachable_and_holds_nothing_private() {
             assert!(key.get(private).is_none());
         }
         assert_eq!(key["use"], "sig");
+        // An RSA key signs with two algorithms, and its `alg` would forbid one of them.
+        let alg = match key["kty"].as_str() {
+            Some("RSA") => None,
+            Some("EC") => Some("ES256"),
+            _ => Some("EdDSA"),
+        };
+        assert_eq!(key.get("alg").and_then(|alg| alg.as_str()), alg);
     }
     server.stop().await;
 }

@@ -234,8 +234,9 @@ async fn everything_else_that_cannot_stand_is_refused_by_name() {
         ("scope", json!(["openid"])),
         ("id_token_signed_response_alg", json!("none")),
         ("id_token_signed_response_alg", json!("HS256")),
-        ("id_token_signed_response_alg", json!("PS256")),
-        ("userinfo_signed_response_alg", json!("PS256")),
+        ("userinfo_signed_response_alg", json!("PS512")),
+        ("authorization_signed_response_alg", json!("none")),
+        ("authorization_signed_response_alg", json!("HS256")),
         ("id_token_encrypted_response_alg", json!("RSA-OAEP")),
         ("jwks", json!({ "keys": [{ "kty": "oct", "k": "c2VjcmV0" }] })),
         ("jwks_uri", json!("http://169.254.169.254/latest")),
@@ -300,18 +301,39 @@ async fn what_is_no_plain_json_object_is_refused() {
 #[tokio::test]
 async fn an_algorithm_can_be_registered_once_there_is_a_key_for_it() {
     let server = TestServer::open().await;
-    for name in ["RS256", "ES256", "EdDSA"] {
+    let members = [
+        "id_token_signed_response_alg",
+        "userinfo_signed_response_alg",
+        "introspection_signed_response_alg",
+        "authorization_signed_response_alg",
+    ];
+    let asking = |member: &str, name: &str| {
         let mut asked = machine();
-        asked["id_token_signed_response_alg"] = name.into();
-        assert_eq!(registered(&server, &asked).await["id_token_signed_response_alg"], name);
+        asked[member] = name.into();
+        asked
+    };
+    for name in ["RS256", "PS256", "ES256", "EdDSA"] {
+        for member in members {
+            assert_eq!(registered(&server, &asking(member, name)).await[member], name);
+        }
     }
-    let mut asked = machine();
-    asked["id_token_signed_response_alg"] = "PS256".into();
-    register(&server, &asked).await.refused(400, "invalid_client_metadata");
-    server.add_key(SigningAlgorithm::Ps256);
-    crate::shared::eventually("the new algorithm", async || {
+    // A file is lost, and with it the algorithm: that is told, and none may register for it.
+    server.remove_key(SigningAlgorithm::EdDsa).await;
+    let metadata = server.get("/.well-known/openid-configuration").await.json();
+    for list in ["id_token", "userinfo", "introspection", "authorization"] {
+        let listed = &metadata[format!("{list}_signing_alg_values_supported")];
+        assert_eq!(listed, &json!(["RS256", "PS256", "ES256"]), "{list}");
+    }
+    for member in members {
+        let refused = register(&server, &asking(member, "EdDSA")).await;
+        let description = refused.refused(400, "invalid_client_metadata");
+        assert!(description.starts_with(member), "{description}");
+    }
+    server.add_key(SigningAlgorithm::EdDsa);
+    crate::shared::eventually("the new key", async || {
         server.clock.advance(Duration::from_mins(1));
-        register(&server, &asked).await.status == 201
+        server.running.system().reload_keys();
+        register(&server, &asking(members[0], "EdDSA")).await.status == 201
     })
     .await;
     server.stop().await;

@@ -351,6 +351,23 @@ impl TestServer {
         generator.generate(Purpose::Signing(algorithm)).unwrap().kid
     }
 
+    /// Takes the files of an algorithm out of the folder, and waits until it signs no more.
+    pub async fn remove_key(&self, algorithm: SigningAlgorithm) {
+        let begins = format!("{}-", algorithm.name().to_lowercase());
+        for file in std::fs::read_dir(self.keys()).unwrap() {
+            let file = file.unwrap();
+            if file.file_name().to_string_lossy().starts_with(&begins) {
+                std::fs::remove_file(file.path()).unwrap();
+            }
+        }
+        let keys = self.running.system().keys();
+        self.running.system().reload_keys();
+        crate::shared::eventually("the end of a key", async || {
+            keys.borrow().signer(algorithm).is_none()
+        })
+        .await;
+    }
+
     pub async fn stop(self) {
         assert!(self.running.stop().await, "it came down in order");
     }

@@ -56,7 +56,8 @@ pub enum GenerateError {
 }
 
 impl Generator<'_> {
-    /// Makes what an installation needs: a key each for RS256, ES256 and `EdDSA`, and one secret key.
+    /// Makes what an installation needs: a key each for RS256, which signs PS256 too, for ES256 and `EdDSA`, and one
+    /// secret key.
     ///
     /// Where one cannot be made the others are taken away again: half an installation is none.
     pub fn generate_all(&self) -> Result<Vec<GeneratedKey>, GenerateError> {

@@ -28,6 +28,17 @@ impl SigningAlgorithm {
         }
     }
 
+    /// Lists by which algorithms a key signs that is kept for this one: an RSA key signs PS256 too, unless it
+    /// is kept for that alone (adr/0128).
+    pub const fn signed_with(self) -> &'static [Self] {
+        match self {
+            Self::Rs256 => &[Self::Rs256, Self::Ps256],
+            Self::Ps256 => &[Self::Ps256],
+            Self::Es256 => &[Self::Es256],
+            Self::EdDsa => &[Self::EdDsa],
+        }
+    }
+
     /// Returns the algorithm of that name; the names are case-sensitive (RFC 7515 §4.1.1).
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
@@ -49,6 +60,9 @@ mod tests {
         for algorithm in SigningAlgorithm::ALL {
             assert_eq!(serde_json::to_value(algorithm).unwrap(), algorithm.name());
             assert_eq!(SigningAlgorithm::by_name(algorithm.name()), Some(algorithm));
+        }
+        for algorithm in SigningAlgorithm::ALL {
+            assert_eq!(algorithm.signed_with().first(), Some(&algorithm));
         }
         assert_eq!(SigningAlgorithm::by_name("none"), None);
         assert_eq!(SigningAlgorithm::by_name("rs256"), None);

@@ -38,10 +38,6 @@ pub fn auth_methods(mutual_tls: Option<&MutualTls>) -> Vec<AuthMethod> {
     always.into_iter().chain(by_certificate.into_iter().flatten()).collect()
 }
 
-/// The algorithms for which every installation has a key.
-const SIGNED: [SigningAlgorithm; 3] =
-    [SigningAlgorithm::Rs256, SigningAlgorithm::Es256, SigningAlgorithm::EdDsa];
-
 /// What every ID token may say.
 const TOKEN_CLAIMS: [&str; 11] =
     ["iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "acr", "amr", "sid", "org"];
@@ -76,9 +72,6 @@ struct Metadata<'a> {
     code_challenge_methods_supported: [&'static str; 1],
     authorization_response_iss_parameter_supported: bool,
     subject_types_supported: [&'static str; 2],
-    id_token_signing_alg_values_supported: Vec<&'static str>,
-    userinfo_signing_alg_values_supported: Vec<&'static str>,
-    introspection_signing_alg_values_supported: Vec<&'static str>,
     acr_values_supported: Vec<&'static str>,
     prompt_values_supported: [&'static str; 4],
     claim_types_supported: [&'static str; 1],
@@ -141,12 +134,23 @@ struct Offer<'a> {
     mutual_tls: Option<&'a MutualTls>,
 }
 
-/// Writes the document of an issuer.
+/// What can change while we run: the keys, and what is provisioned.
+#[derive(Serialize)]
+#[expect(clippy::struct_field_names, reason = "they are the names that the standards give")]
+struct ChangingMetadata<'a> {
+    id_token_signing_alg_values_supported: &'a [&'static str],
+    userinfo_signing_alg_values_supported: &'a [&'static str],
+    introspection_signing_alg_values_supported: &'a [&'static str],
+    authorization_signing_alg_values_supported: &'a [&'static str],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    authorization_details_types_supported: Vec<String>,
+}
+
+/// Writes what cannot change of the document of an issuer.
 fn document(issuer: &str, offer: &Offer<'_>) -> String {
     let Offer { registration, attests, mutual_tls } = *offer;
     let reachable = |acr: &Acr| attests || *acr != Acr::Aal3;
     let at = |path: &str| format!("{issuer}{path}");
-    let algorithms = || SIGNED.map(SigningAlgorithm::name).to_vec();
     // What clients sign is verified with keys of theirs.
     let theirs = || SigningAlgorithm::ALL.map(SigningAlgorithm::name).to_vec();
     let confidential =
@@ -181,9 +185,6 @@ fn document(issuer: &str, offer: &Offer<'_>) -> String {
         code_challenge_methods_supported: ["S256"],
         authorization_response_iss_parameter_supported: true,
         subject_types_supported: ["public", "pairwise"],
-        id_token_signing_alg_values_supported: algorithms(),
-        userinfo_signing_alg_values_supported: algorithms(),
-        introspection_signing_alg_values_supported: algorithms(),
         acr_values_supported: Acr::ALL.into_iter().filter(reachable).map(Acr::name).collect(),
         prompt_values_supported: ["none", "login", "consent", "select_account"],
         claim_types_supported: ["normal"],
@@ -218,15 +219,26 @@ pub async fn get(State(app): State<App>) -> Response {
     let offer = Offer { registration: app.settings.registration, attests, mutual_tls };
     let document = || document(&app.issuer, &offer).into();
     let fixed = app.fixed.metadata.get_or_init(document).clone();
-    let types = types(&app).await;
-    if types.is_empty() {
-        return (headers, fixed).into_response();
-    }
-    // What is provisioned can change while we run: it is added to what cannot.
-    let types = serde_json::to_string(&types).expect("a list of texts is JSON");
-    let whole = fixed.strip_suffix(b"}").unwrap_or_default();
-    let member = format!(",\"authorization_details_types_supported\":{types}}}");
-    (headers, [whole, member.as_bytes()].concat()).into_response()
+    let signed = signed_with(&app);
+    let changing = ChangingMetadata {
+        id_token_signing_alg_values_supported: &signed,
+        userinfo_signing_alg_values_supported: &signed,
+        introspection_signing_alg_values_supported: &signed,
+        authorization_signing_alg_values_supported: &signed,
+        authorization_details_types_supported: types(&app).await,
+    };
+    let changing = serde_json::to_vec(&changing).expect("lists of texts are JSON");
+    // Two objects become one.
+    let (fixed, changing) = (fixed.strip_suffix(b"}"), changing.strip_prefix(b"{"));
+    let whole = [fixed.unwrap_or_default(), b",", changing.unwrap_or_default()].concat();
+    (headers, whole).into_response()
+}
+
+/// Lists the algorithms that this node can sign with now.
+fn signed_with(app: &App) -> Vec<&'static str> {
+    let keys = app.crypto.keys.borrow();
+    let signs = |algorithm: &SigningAlgorithm| keys.signer(*algorithm).is_some();
+    SigningAlgorithm::ALL.into_iter().filter(signs).map(SigningAlgorithm::name).collect()
 }
 
 /// As many APIs are looked at.
