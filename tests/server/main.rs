@@ -88,6 +88,7 @@ mod introspection;
 mod invitation_limits;
 mod invitations;
 mod invited_again;
+mod jarm;
 mod key_holder;
 mod key_rotation;
 mod keys;

@@ -49,6 +49,8 @@ async fn what_is_listed_is_served_and_nothing_is_listed_that_is_not() {
     for list in ["userinfo", "introspection", "authorization"] {
         assert_eq!(&document[format!("{list}_signing_alg_values_supported")], algorithms, "{list}");
     }
+    let modes = serde_json::json!(["query", "form_post", "jwt", "query.jwt", "form_post.jwt"]);
+    assert_eq!(document["response_modes_supported"], modes);
     assert_eq!(document["authorization_response_iss_parameter_supported"], true);
     for supported in ["request_parameter", "request_uri_parameter"] {
         assert_eq!(document[format!("{supported}_supported")], true);

@@ -19,7 +19,7 @@ fn fields(client: &str, otherwise: &[(&str, &str)]) -> Vec<(String, String)> {
     url::form_urlencoded::parse(asking(client, otherwise).as_bytes()).into_owned().collect()
 }
 
-async fn push(server: Outside, client: &str, otherwise: &[(&str, &str)]) -> Answer {
+pub async fn push(server: Outside, client: &str, otherwise: &[(&str, &str)]) -> Answer {
     let fields = fields(client, otherwise);
     let fields: Vec<(&str, &str)> = fields.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     match client {
@@ -245,7 +245,7 @@ async fn of_fifty_uses_on_two_nodes_one_gets_a_code() {
 }
 
 /// The hidden fields of a page that posts a form.
-fn posted(page: &Answer) -> Vec<(String, String)> {
+pub fn posted(page: &Answer) -> Vec<(String, String)> {
     let text = page.text();
     text.split("<input type=\"hidden\" name=\"")
         .skip(1)

@@ -14,12 +14,14 @@
 
 mod facts;
 mod request;
+mod response_mode;
 
 pub use facts::{
     AuthorizationFacts, Choice, ConsentQuestion, ConsentRule, MembershipChoice, ResourceChoice,
     ShownDetail, choices,
 };
-pub use request::{Prompt, ReplyTo, Request, RequestedGrant, ResponseMode};
+pub use request::{Prompt, ReplyTo, Request, RequestedGrant};
+pub use response_mode::{Carrier, ResponseJwt, ResponseMode};
 
 use super::{
     Requirement, Timestamp,

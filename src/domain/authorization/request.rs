@@ -1,5 +1,6 @@
 //! What a client asks of a person.
 
+use super::ResponseMode;
 use crate::domain::{
     Fingerprint, Timestamp,
     assurance::{Acr, Level, Method},
@@ -83,32 +84,6 @@ pub struct ReplyTo {
     pub state: Option<String>,
     #[serde(rename = "d", default, skip_serializing_if = "ResponseMode::is_query")]
     pub mode: ResponseMode,
-}
-
-/// How the answer travels: never in a fragment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ResponseMode {
-    #[default]
-    Query,
-    FormPost,
-}
-
-impl ResponseMode {
-    pub const ALL: [Self; 2] = [Self::Query, Self::FormPost];
-
-    /// Returns the name that the standards give it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Query => "query",
-            Self::FormPost => "form_post",
-        }
-    }
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-    fn is_query(&self) -> bool {
-        *self == Self::Query
-    }
 }
 
 /// What the person must, or must not, be asked (OIDC Core §3.1.2.1).

@@ -163,8 +163,8 @@ impl Machine for Flow {
     /// 2: codes, ceremonies and applicants are kept. 3: the device whose code was entered. 4: that code,
     /// the organization of an invitation, and recovery codes that the person has not kept yet. 5: the
     /// session whose account was chosen, without which no other may begin, and what a person said of a
-    /// request for an approval. 6: by which authenticators it was proved.
-    const REVISION: u32 = 6;
+    /// request for an approval. 6: by which authenticators it was proved. 7: an answer that is to be signed.
+    const REVISION: u32 = 7;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;

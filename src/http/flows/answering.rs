@@ -117,8 +117,8 @@ pub(super) async fn answer(
     let mut outcome = Outcome { recovery_codes, ..Outcome::default() };
     let granted = over.finished.as_ref().is_some_and(|finished| finished.granted);
     if let Some(request) = seed.request.as_ref().filter(|_| granted) {
-        let to = AuthorizationResponse::code(app, &request.reply_to, &drawn.code.text).address(app);
-        outcome.redirect_to = Some(to);
+        let to = AuthorizationResponse::code(app, &request.reply_to, &drawn.code.text)?;
+        outcome.redirect_to = Some(to.address(app));
         app.note_use(context, &request.wanted.client_id).await;
     }
     let mut cookies = Vec::new();

@@ -12,7 +12,7 @@ use crate::{
     domain::{
         Timestamp,
         assurance::Level,
-        authorization::{Choice, ConsentQuestion, Denial, RequestedGrant},
+        authorization::{Choice, ConsentQuestion, Denial, Request, RequestedGrant},
         client::redirect_uri,
         flow::{Applicant, Channel, Flow, Open, Seed, Stage},
     },
@@ -157,16 +157,7 @@ impl Document {
             client.host = uri.and_then(|uri| redirect_uri::host(uri));
             client.redirect_host = client.host.clone().filter(|_| consent.is_some());
         }
-        let failed_to = match (flow, request) {
-            (Flow::Over(over), Some(request)) => {
-                let answer = |denial| {
-                    AuthorizationResponse::error(app, &request.reply_to, &refusal_of(denial))
-                };
-                over.denial.as_ref().map(|denial| answer(denial).address(app))
-            }
-            _ => None,
-        };
-        let failed = failed_to.map(|to| Outcome { redirect_to: Some(to), ..Outcome::default() });
+        let failed = request.and_then(|request| failed(app, flow, request));
         let proof_of_work = ProofOfWork::of(app, id, seed, &steps);
         let named = named.and_then(|wanted| wanted.organization.as_deref());
         let of_client = || of_client(client.as_ref(), named);
@@ -302,6 +293,15 @@ fn asked(open: &Open) -> Option<ConsentQuestion> {
         _ if open.approval.is_some() => question,
         _ => None,
     }
+}
+
+/// Returns where the client hears that a flow has failed. What cannot be signed now is told when the document is read
+/// again.
+fn failed(app: &App, flow: &Flow, request: &Request) -> Option<Outcome> {
+    let Flow::Over(over) = flow else { return None };
+    let error = refusal_of(over.denial.as_ref()?);
+    let to = AuthorizationResponse::error(app, &request.reply_to, &error).ok()?.address(app);
+    Some(Outcome { redirect_to: Some(to), ..Outcome::default() })
 }
 
 /// Tells whether a flow has failed for this reason.

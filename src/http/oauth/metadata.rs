@@ -67,7 +67,7 @@ struct Metadata<'a> {
     client_id_metadata_document_supported: bool,
     scopes_supported: [&'static str; 7],
     response_types_supported: [&'static str; 1],
-    response_modes_supported: [&'static str; 2],
+    response_modes_supported: [&'static str; 5],
     grant_types_supported: Vec<&'static str>,
     code_challenge_methods_supported: [&'static str; 1],
     authorization_response_iss_parameter_supported: bool,
@@ -180,7 +180,7 @@ fn document(issuer: &str, offer: &Offer<'_>) -> String {
         scopes_supported: OIDC_SCOPES,
         // Neither implicit nor hybrid exist.
         response_types_supported: ["code"],
-        response_modes_supported: ResponseMode::ALL.map(ResponseMode::name),
+        response_modes_supported: ResponseMode::NAMES,
         grant_types_supported: token::grants().map(GrantType::name).collect(),
         code_challenge_methods_supported: ["S256"],
         authorization_response_iss_parameter_supported: true,

@@ -5,7 +5,7 @@ use super::proof::Proven;
 use crate::{
     domain::{
         Context,
-        authorization::{Request, ResponseMode},
+        authorization::{Carrier, Request},
         client::{KnownClient, redirect_uri},
         flow::{Flow, SIGN_IN, STEP_UP, Seed, SignedIn, Stage},
     },
@@ -65,19 +65,28 @@ pub async fn give(
         }
         EndpointAnswer::Code(to) => to.give(app),
         EndpointAnswer::Refused(error) => {
-            let to = AuthorizationResponse::error(app, &proven.reply_to, &error);
-            let response = if wants_json {
-                let to = to.address(app).to_string();
-                Ok(over(app, proven, source, None, Some(to)).await)
-            } else if stays_here(app, proven, &source).await {
-                Ok(destination_page(proven, error.clone()))
-            } else {
-                to.give(app)
-            };
+            let response = refuse(app, proven, &error, source).await;
             response.map(|response| noted(response, error, proven.client()))
         }
     };
     given.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn refuse(
+    app: &App,
+    proven: &Proven,
+    error: &AuthorizationError,
+    source: RequestSource,
+) -> Result<Response, OAuthError> {
+    let to = || AuthorizationResponse::error(app, &proven.reply_to, error);
+    if source.wants_json {
+        let to = to()?.address(app).to_string();
+        Ok(over(app, proven, source, None, Some(to)).await)
+    } else if stays_here(app, proven, &source).await {
+        Ok(destination_page(proven, error.clone()))
+    } else {
+        to()?.give(app)
+    }
 }
 
 /// Marks a refusal for the log and the metrics.
@@ -156,9 +165,9 @@ pub async fn outline(app: &App, proven: &Proven, source: &RequestSource) -> Resp
         return private_json(&Map::<String, Value>::new());
     }
     if proven.is_silent || is_signed_in(app, source).await {
-        let status = match proven.reply_to.mode {
-            ResponseMode::Query => StatusCode::SEE_OTHER,
-            ResponseMode::FormPost => StatusCode::OK,
+        let status = match proven.reply_to.mode.carrier() {
+            Carrier::Query => StatusCode::SEE_OTHER,
+            Carrier::FormPost => StatusCode::OK,
         };
         let mut response = status.into_response();
         never_stored(&mut response);

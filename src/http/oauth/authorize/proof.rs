@@ -4,7 +4,7 @@ use super::checks::LONGEST_STATE;
 use crate::{
     actors::Hydrated,
     domain::{
-        authorization::{ReplyTo, ResponseMode},
+        authorization::{ReplyTo, ResponseJwt, ResponseMode},
         client::{Client, KnownClient, LONGEST_ID},
     },
     http::{
@@ -96,9 +96,12 @@ pub fn prove(seen: Arc<Hydrated<Client>>, form: &Form) -> Result<Proven, OAuthEr
     }
     let state = state.map(str::to_owned);
     // An error is told in the mode that was asked for, if it is one of ours.
-    let posts = form.get("response_mode") == Some(ResponseMode::FormPost.name());
-    let posts = posts && !form.is_repeated("response_mode");
-    let mode = if posts { ResponseMode::FormPost } else { ResponseMode::Query };
+    let asked = form.get("response_mode").filter(|_| !form.is_repeated("response_mode"));
+    let jwt = || ResponseJwt {
+        audience: client.client_id.clone(),
+        algorithm: client.metadata.authorization_algorithm(),
+    };
+    let mode = asked.and_then(|name| ResponseMode::named(name, jwt)).unwrap_or_default();
     let reply_to = ReplyTo { redirect_uri, state, mode };
     // To be shown; what is asked for is checked later, and bounded.
     let scope = form.get("scope").filter(|scope| scope.len() <= LONGEST_STATE);

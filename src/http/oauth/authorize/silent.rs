@@ -137,7 +137,7 @@ async fn try_to_settle(
         match Box::pin(family::begin(app, &context, beginning)).await {
             Ok(_) => {
                 app.note_use_of(&context, client);
-                let code = AuthorizationResponse::code(app, &request.reply_to, &code.text);
+                let code = AuthorizationResponse::code(app, &request.reply_to, &code.text)?;
                 return Ok(EndpointAnswer::Code(code));
             }
             Err(Failure::Taken { space: PushedRequest::KIND }) => return Err(USED),
