@@ -168,6 +168,7 @@ mod shared;
 mod shell;
 mod sign_in;
 mod sign_up;
+mod signed_requests;
 mod signing_client;
 mod silent_hosts;
 mod site;
