@@ -1,35 +1,10 @@
-// The pages of a development server. The playground is a client inside a page: it sends what any
+// The playground of a development server, a client inside a page: it sends what any
 // application sends, shows what comes back, and checks it. Nothing that comes in becomes markup.
+import { ALGORITHMS, bytes, call, draw, lines, sha256, text } from "./playground_client.js";
+import { stolenSteps } from "./playground_stolen.js";
 
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const one = (selector, within = document) => within.querySelector(selector);
-
-// Times in the person's own zone.
-for (const time of all("time")) {
-  const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "medium" });
-  time.textContent = format.format(new Date(time.dateTime));
-}
-
-// The mailbox looks for what is new while a person looks at it.
-const box = one("[data-mailbox]");
-const look = async () => {
-  if (document.hidden) return;
-  const answer = await fetch("/mailbox", { headers: { accept: "application/json" } });
-  const newest = (await answer.json()).items[0]?.id ?? "";
-  if (newest === box.dataset.mailbox) return;
-  if ("live" in box.dataset) location.reload();
-  else one("[data-news]").hidden = false;
-};
-if (box) {
-  setInterval(() => look().catch(() => {}), 2000);
-  addEventListener("visibilitychange", () => look().catch(() => {}));
-}
-
-// Base64url, and what is drawn at random.
-const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
-const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
-const draw = () => text(crypto.getRandomValues(new Uint8Array(32)));
-const sha256 = (value) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(value));
 
 const page = one("[data-playground]");
 const client_id = page?.dataset.playground;
@@ -67,6 +42,8 @@ const showAll = () => {
   one("[data-when=out]").hidden = !out;
   one("[data-denied]").hidden = !denied;
   one("[data-who]").textContent = who ?? "";
+  one("[data-act=steal]").disabled = one("[data-act=bind]").disabled = !tokens?.refresh_token || Boolean(ended);
+  one("[data-act=misuse]").disabled = !tokens || Boolean(ended) || !stolen.isBound();
   one("[data-act=refresh]").disabled = !tokens?.refresh_token || Boolean(ended);
   one("[data-act=reuse]").disabled = !old || Boolean(ended);
   one("[data-act=pay]").disabled = !agent;
@@ -79,31 +56,8 @@ const note = (name, fields) => {
 };
 
 const check = (is, value) => [is === "unknown" ? is : is ? "ok" : "bad", String(value ?? "")];
-const lines = (first, fields) => [first, ...Object.entries(fields).map(([name, value]) => `${name}=${value}`)].join("\n");
-// Long values are shortened in what is shown.
-const shown = (value) => JSON.stringify(value, (_, inner) => (typeof inner === "string" && inner.length > 90 ? `${inner.slice(0, 32)}…` : inner), 2);
-
-// Calls the server as an application on another machine would: no cookie goes with it.
-const call = async (address, { fields, document, token } = {}) => {
-  const options = { credentials: "omit", cache: "no-store" };
-  if (fields) Object.assign(options, { method: "POST", body: new URLSearchParams(fields) });
-  if (document) Object.assign(options, { method: "POST", body: JSON.stringify(document), headers: { "content-type": "application/json" } });
-  if (token) options.headers = { authorization: `Bearer ${token}` };
-  const answer = await fetch(address, options);
-  const body = await answer.json().catch(() => ({}));
-  const path = new URL(address).pathname;
-  const secret = token ? { authorization: `Bearer ${token.slice(0, 32)}…` } : {};
-  const request = document ? `POST ${path}\n${shown(document)}` : lines(`${fields ? "POST" : "GET"} ${path}`, { ...fields, ...secret });
-  return { ok: answer.ok, status: answer.status, body, request, answer: `${answer.status}\n${shown(body)}` };
-};
 
 // Reads a token and checks its signature with the keys that the server publishes.
-const ALGORITHMS = {
-  RS256: { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" },
-  PS256: { name: "RSA-PSS", hash: "SHA-256", saltLength: 32 },
-  ES256: { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" },
-  EdDSA: { name: "Ed25519" },
-};
 const valid = async ({ alg, kid }, jwt) => {
   const { keys } = await (await fetch(server.jwks_uri, { cache: "no-cache" })).json();
   const [key, algorithm] = [keys.find((one) => one.kid === kid), ALGORITHMS[alg]];
@@ -197,9 +151,24 @@ const arrive = async (answer) => {
   run.who = about.body.email ?? about.body.name ?? id.claims.sub;
 };
 
-const renew = (refresh_token) => call(server.token_endpoint, { fields: { grant_type: "refresh_token", refresh_token, client_id } });
+const renew = (refresh_token, proof) => call(server.token_endpoint, { fields: { grant_type: "refresh_token", refresh_token, client_id }, proof });
 
-// 7: a refresh token brings new tokens, the next refresh token among them.
+// 7 to 9: the token of the sign-in, in the hands of another page, and one that is bound. The refresh token is the next one
+// then; the access token of the page stays as it is if the new one is bound.
+const stolen = stolenSteps({
+  note, check, read,
+  server: () => server,
+  tokens: () => run.tokens,
+  renew: async (proof) => {
+    const renewed = await renew(run.tokens.refresh_token, proof);
+    const { refresh_token, access_token } = renewed.body;
+    if (renewed.ok) Object.assign(run.tokens, { refresh_token }, proof ? {} : { access_token });
+    keep();
+    return renewed;
+  },
+});
+
+// 10: a refresh token brings new tokens, the next refresh token among them.
 const refresh = async () => {
   const old = run.tokens.refresh_token;
   const { ok, body, request, answer } = await renew(old);
@@ -217,7 +186,7 @@ const refresh = async () => {
   note("refresh", fields);
 };
 
-// 8: a used refresh token ends all that descend from the same sign-in.
+// 11: a used refresh token ends all that descend from the same sign-in.
 const reuse = async () => {
   const { refresh_token, access_token } = run.tokens;
   const [old, newest] = [await renew(run.old), await renew(refresh_token)];
@@ -268,7 +237,7 @@ const forget = (...names) => {
   }
 };
 
-// 9 and 10: a device shows a code, and asks until the person has answered.
+// 12 and 13: a device shows a code, and asks until the person has answered.
 const device = async () => {
   forget("connected");
   const begun = await call(server.device_authorization_endpoint, { fields: { client_id, scope: "openid profile email" } });
@@ -286,7 +255,7 @@ const device = async () => {
   });
 };
 
-// 11 and 12: an agent makes itself known, and a person lets it act for them.
+// 14 and 15: an agent makes itself known, and a person lets it act for them.
 const agent = async () => {
   forget("agent", "let", "pay", "paid");
   delete run.agent;
@@ -310,7 +279,7 @@ const agent = async () => {
   });
 };
 
-// 13 and 14: it asks for one payment, and gets a token for exactly that.
+// 16 and 17: it asks for one payment, and gets a token for exactly that.
 const PAYMENT = { type: "invoice_payment", amount: 40, payee: "Padaria Central" };
 const pay = async () => {
   forget("paid");
@@ -340,7 +309,7 @@ const pay = async () => {
   });
 };
 
-// 15: the session ends, by sending the browser.
+// 18: the session ends, by sending the browser.
 const out = async () => {
   const { id_token } = run.tokens;
   const state = draw();
@@ -357,7 +326,10 @@ const left = (answer) => {
   note("out", { answer: lines("GET /playground", Object.fromEntries(answer)), checks });
 };
 
-const restart = async () => { run = { steps: {} }; };
+const restart = async () => {
+  run = { steps: {} };
+  stolen.forget();
+};
 const unfold = async () => { for (const part of all("details")) part.open = true; };
 
 // Says calmly that something failed, whatever it was.
@@ -387,7 +359,7 @@ if (page && location.origin !== page.dataset.issuer) {
   // Passkeys and what a tab keeps belong to one name of this machine.
   location.replace(`${own}${location.search}`);
 } else if (page) {
-  for (const [name, action] of Object.entries({ begin, restart, unfold, refresh, reuse, device, agent, pay, out })) {
+  for (const [name, action] of Object.entries({ begin, restart, unfold, ...stolen.acts, refresh, reuse, device, agent, pay, out })) {
     one(`[data-act=${name}]`).addEventListener("click", async ({ currentTarget: button }) => {
       if (button.getAttribute("aria-busy")) return;
       button.setAttribute("aria-busy", "true");

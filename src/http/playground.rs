@@ -25,17 +25,57 @@ const CLIENT: &str = "playground";
 const DEMO_API: &str = "https://api.demo.test/invoices";
 /// An account of the demo that is a member of an organization.
 const DEMO_ACCOUNT: &str = "ana@demo.test";
+/// Where the scripts are.
+const FOLDER: &str = "/playground/";
 
-static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
-    let script = include_str!("../../assets/playground.js");
-    Asset::new("playground", "js", "text/javascript; charset=utf-8", script).below("/playground/")
-});
+/// The scripts of the pages of a development server. Those that others import come first.
+struct Scripts {
+    client: Asset,
+    stolen: Asset,
+    page: Asset,
+    mailbox: Asset,
+    /// That of a page which has got hold of a token, in a frame of its own.
+    another_page: Asset,
+}
+
+static SCRIPTS: LazyLock<Scripts> = LazyLock::new(Scripts::new);
+
+impl Scripts {
+    fn new() -> Self {
+        let named = |name: &str, script: &str| {
+            Asset::new(name, "js", "text/javascript; charset=utf-8", script).below(FOLDER)
+        };
+        // A script imports another by its path, with the hash.
+        let importing = |script: &str, imported: &[(&str, &Asset)]| {
+            imported.iter().fold(script.to_owned(), |script, (name, asset)| {
+                script.replace(&format!("\"./{name}.js\""), &format!("\"{}\"", asset.path))
+            })
+        };
+        let client = named("client", include_str!("../../assets/playground_client.js"));
+        let of_client = [("playground_client", &client)];
+        let stolen = include_str!("../../assets/playground_stolen.js");
+        let stolen = named("stolen", &importing(stolen, &of_client));
+        let another_page = include_str!("../../assets/another_page.js");
+        let another_page = named("another-page", &importing(another_page, &of_client));
+        let page = include_str!("../../assets/playground.js");
+        let imported = [of_client[0], ("playground_stolen", &stolen)];
+        let page = named("playground", &importing(page, &imported));
+        let mailbox = named("mailbox", include_str!("../../assets/mailbox.js"));
+        Self { client, stolen, page, mailbox, another_page }
+    }
+
+    fn all(&self) -> [&Asset; 5] {
+        let Self { client, stolen, page, mailbox, another_page } = self;
+        [client, stolen, page, mailbox, another_page]
+    }
+}
 
 #[derive(Template)]
 #[template(path = "dev/playground.html")]
 struct PlaygroundPage<'a> {
     page: &'a Shell<'a>,
     script: &'static str,
+    another_page: &'static str,
     client: Option<ClientFound>,
     demo_account: &'static str,
     demo_api: &'static str,
@@ -64,7 +104,8 @@ pub async fn get(
     let missing = client_of_demo().replace("{port}", port(&app.issuer));
     let drawn = PlaygroundPage {
         page,
-        script: script(),
+        script: &SCRIPTS.page.path,
+        another_page: &SCRIPTS.another_page.path,
         client,
         demo_account: DEMO_ACCOUNT,
         demo_api: DEMO_API,
@@ -73,15 +114,16 @@ pub async fn get(
     Ok(page.respond(StatusCode::OK, &drawn))
 }
 
-/// The script of the pages of a development server.
+/// A script of the pages of a development server.
 pub async fn file(Path(file): Path<String>) -> Response {
-    let named = SCRIPT.path.strip_prefix("/playground/") == Some(&*file);
-    if named { SCRIPT.answer() } else { Problem::NOT_FOUND.into_response() }
+    let named = |asset: &&&Asset| asset.path.strip_prefix(FOLDER) == Some(&*file);
+    let found = SCRIPTS.all().iter().find(named).copied();
+    found.map_or_else(|| Problem::NOT_FOUND.into_response(), Asset::answer)
 }
 
-/// Returns the address of the script.
-pub fn script() -> &'static str {
-    &SCRIPT.path
+/// Returns the address of the script of the mailbox.
+pub fn mailbox_script() -> &'static str {
+    &SCRIPTS.mailbox.path
 }
 
 /// Reads what a page of a development server is asked for, and in which language and theme.
@@ -133,10 +175,28 @@ mod tests {
     }
 
     #[test]
-    fn the_script_is_small_and_names_no_other_host() {
-        let script = include_str!("../../assets/playground.js");
+    fn the_scripts_are_small_and_name_no_other_host() {
+        let own: usize = SCRIPTS.all().iter().map(|script| script.size()).sum();
         let style = assets().style.size() + assets().script.size() + assets().icons.size();
-        assert!(script.len() + style < 48_000, "{} {style}", script.len());
-        assert!(!script.contains("http:") && !script.contains("https:"));
+        assert!(own + style < 56_000, "{own} {style}");
+        for script in SCRIPTS.all() {
+            let text = std::str::from_utf8(script.content()).unwrap();
+            assert!(!text.contains("http:") && !text.contains("https:"), "{}", script.path);
+        }
+    }
+
+    #[test]
+    fn scripts_import_what_is_served() {
+        let paths = SCRIPTS.all().map(|script| script.path.as_str());
+        let mut imports = 0;
+        for script in SCRIPTS.all() {
+            let text = std::str::from_utf8(script.content()).unwrap();
+            for line in text.lines().filter(|line| line.starts_with("import ")) {
+                let path = line.split('"').nth(1).unwrap();
+                assert!(paths.contains(&path), "{line}");
+                imports += 1;
+            }
+        }
+        assert_eq!(imports, 4);
     }
 }

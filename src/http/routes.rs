@@ -229,8 +229,8 @@ macro_rules! endpoints {
         playground {
             /// An application inside a page.
             PLAYGROUND "/playground" (NoPage Problem Open, GET playground::get)
-            /// Its script.
-            PLAYGROUND_FILE "/playground/{file}" (NoPage Problem Open, GET playground::file)
+            /// Its scripts, also for a frame without an origin.
+            PLAYGROUND_FILE "/playground/{file}" (AnySite Problem Open, GET playground::file)
         }
         mailbox {
             /// Every message that was sent.

@@ -127,6 +127,11 @@ async fn the_playground_speaks_both_languages_and_runs_nothing_but_its_own_scrip
         let script = page(&server, script).await;
         assert_eq!(script.header("content-type"), Some("text/javascript; charset=utf-8"));
         assert!(script.header("cache-control").unwrap().contains("immutable"));
+        // The frame of another page has no origin, and may read its script; no other page of ours is read like that.
+        let other = text.split("data-another-page=\"").nth(1).unwrap().split('"').next().unwrap();
+        let other = page(&server, other).await;
+        let read_by = [&other, &answer].map(|one| one.header("access-control-allow-origin"));
+        assert_eq!((other.status.as_u16(), read_by), (200, [Some("*"), None]));
         // A page that leads back here shows no more than the person has already.
         assert!(!text.contains("code=x"), "{text}");
     }
@@ -307,6 +312,8 @@ async fn a_newcomer_makes_an_account_with_a_passkey_and_sees_tokens() {
     let checked = "document.querySelectorAll('[data-check][data-state=ok]').length";
     assert_eq!(person.reads(checked).await, 15, "of the answer and of the tokens");
 
+    a_stolen_token_is_used_elsewhere_and_a_bound_one_is_not(&person).await;
+
     person.presses("[data-act=refresh]").await;
     person.finishes("refresh").await;
     person.presses("[data-act=reuse]").await;
@@ -336,4 +343,55 @@ async fn a_newcomer_makes_an_account_with_a_passkey_and_sees_tokens() {
     person.finishes("out").await;
     person.sees("the end", "!document.querySelector('[data-when=out]').hidden").await;
     assert_eq!(dev.terminate(), Some(0));
+}
+
+/// Lets another page use the tokens of this one, which a person is signed in to.
+async fn a_stolen_token_is_used_elsewhere_and_a_bound_one_is_not(person: &Person) {
+    let part = async |step: &str, part: &str| {
+        let found = format!("document.querySelector('#step-{step} [data-part={part}] pre')");
+        person.reads(&format!("{found}.textContent")).await.as_str().unwrap().to_owned()
+    };
+    let checks = async |step: &str| {
+        let rows = format!("[...document.querySelectorAll('#step-{step} [data-check]')]");
+        let text = "one.dataset.state + ' ' + one.querySelector('[data-value]').textContent";
+        person.reads(&format!("{rows}.map((one) => {text})")).await
+    };
+    let userinfo = checks("userinfo").await;
+    let sub = userinfo[0].as_str().unwrap().strip_prefix("ok ").unwrap();
+    person.presses("[data-act=steal]").await;
+    person.finishes("stolen").await;
+    let sent = part("stolen", "request").await;
+    assert!(sent.starts_with("GET /connect/userinfo\nauthorization=Bearer "), "{sent}");
+    let came = part("stolen", "answer").await;
+    assert!(came.starts_with("200\n") && came.contains("eva@demo.test"), "{came}");
+    // The other page has no origin, and so neither the storage nor the script of this one.
+    assert_eq!(checks("stolen").await, json!([format!("ok 200 {sub} origin null")]));
+
+    person.presses("[data-act=bind]").await;
+    person.finishes("bound").await;
+    assert!(part("bound", "request").await.contains("\ndpop="), "a proof went with it");
+    assert!(part("bound", "answer").await.contains("\"token_type\": \"DPoP\""));
+    assert_eq!(checks("bound").await[0], "ok InvalidAccessError", "the key is not extractable");
+
+    person.presses("[data-act=misuse]").await;
+    person.finishes("worthless").await;
+    let refused = "ok 401 invalid_token origin null";
+    let told = json!([refused, refused, format!("ok 200 {sub}")]);
+    assert_eq!(checks("worthless").await, told);
+    let sent = part("worthless", "request").await;
+    let [alone, forged] = *sent.split("\n\n").collect::<Vec<_>>() else { panic!("{sent}") };
+    assert!(alone.contains("=Bearer ") && !alone.contains("dpop="), "{alone}");
+    assert!(forged.contains("=DPoP ") && forged.contains("\ndpop="), "{forged}");
+    let came = part("worthless", "answer").await;
+    for said in ["401\nwww-authenticate: Bearer", "401\nwww-authenticate: DPoP", "invalid_token"] {
+        assert!(came.contains(said), "{said}: {came}");
+    }
+    let owned = part("worthless", "owned").await;
+    assert!(owned.contains("=DPoP ") && owned.contains("\n200\n"), "{owned}");
+    assert_eq!(person.reads("document.querySelectorAll('iframe').length").await, 0);
+
+    // A page that is loaded again has lost the key, and what it has shown stays.
+    person.0.try_evaluate("location.reload()").await;
+    person.sees("no key", "document.querySelector('[data-act=misuse]').disabled").await;
+    person.finishes("worthless").await;
 }

@@ -69,7 +69,7 @@ pub fn draw(
     let again = opened.map(|message| ("message", message.id.clone()));
     let page = &Shell::new(app, preferences, None).at(again.into_iter().collect());
     let newest = messages.first().map_or("", |message| &message.id);
-    let script = playground::script();
+    let script = playground::mailbox_script();
     if let Some(message) = opened {
         let drawn = MessagePage { page, script, message: MessageShown::of(message), newest };
         let sources = Sources { styles: STYLES, ..Sources::default() };

@@ -90,6 +90,11 @@ impl Asset {
         self.content.len()
     }
 
+    #[cfg(test)]
+    pub fn content(&self) -> &[u8] {
+        &self.content
+    }
+
     pub fn answer(&self) -> Response {
         kept_for_ever(self.kind, self.content.clone())
     }
