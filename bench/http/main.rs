@@ -39,8 +39,8 @@ use options::Options;
 use report::{Circumstances, Picture, Section};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use scenarios::{
-    LOADS, directory, flat, growth, identifiers, live, memory, offered, passwords, pending,
-    revoked, screens, start, storm,
+    LOADS, bound, directory, flat, growth, identifiers, live, memory, offered, passwords, pending,
+    proofs, revoked, screens, start, storm,
 };
 use scene::Scene;
 use servers::{Stage, Who};
@@ -197,6 +197,12 @@ async fn measure_by_name(options: &Options, stage: &Stage, found: &mut Found) ->
     }
     if options.asks_for(revoked::NAME) {
         sections.push(revoked::measure(stage, share).await?);
+    }
+    if options.asks_for(bound::NAME) {
+        sections.push(bound::measure(stage, plan, rounds).await?);
+    }
+    if options.asks_for(proofs::NAME) {
+        sections.push(proofs::measure(stage, plan, (options.proofs, share)).await?);
     }
     if options.asks_for(offered::NAME) {
         let (section, panels) = offered::measure(stage, plan, rounds).await?;

@@ -4,8 +4,8 @@ use crate::{
     Outcome,
     load::{Pace, Plan},
     scenarios::{
-        LOADS, Load, directory, flat, growth, identifiers, live, memory, offered, passwords,
-        pending, revoked, start, storm,
+        LOADS, Load, bound, directory, flat, growth, identifiers, live, memory, offered, passwords,
+        pending, proofs, revoked, start, storm,
     },
     servers::Who,
 };
@@ -27,12 +27,14 @@ pub struct Options {
     pub pairs: usize,
     /// Which part of a million exchanges is made to see what is left of them.
     pub share: f64,
+    /// How many proofs of a key are used to see what is kept of them.
+    pub proofs: usize,
     /// Where the report is kept; otherwise it is printed only.
     pub into: Option<PathBuf>,
     only: Option<String>,
 }
 
-const USAGE: &str = "[--quick] [--seconds N] [--connections N] [--without SERVER]… [--postgres URL] [--binary FILE] \
+const USAGE: &str = "[--quick] [--seconds N] [--connections N] [--proofs N] [--without SERVER]… [--postgres URL] [--binary FILE] \
                      [--former FILE] [--peer FOLDER] [--into FOLDER] [SCENARIO]";
 
 impl Options {
@@ -49,6 +51,7 @@ impl Options {
             times: 5,
             pairs: 600,
             share: 1.0,
+            proofs: 200_000,
             into: None,
             only: None,
         };
@@ -67,6 +70,7 @@ impl Options {
                 "--connections" => {
                     options.plan.connections = value()?.to_str().ok_or(USAGE)?.parse()?;
                 }
+                "--proofs" => options.proofs = value()?.to_str().ok_or(USAGE)?.parse()?,
                 "--without" => {
                     let name = value()?.to_str().ok_or(USAGE)?;
                     options.cast.retain(|who| who.name() != name);
@@ -135,6 +139,8 @@ fn names() -> impl Iterator<Item = &'static str> {
         directory::NAME,
         pending::NAME,
         revoked::NAME,
+        bound::NAME,
+        proofs::NAME,
         offered::NAME,
         flat::NAME,
     ];

@@ -118,6 +118,13 @@ impl Portal {
         self.token(&parameters(&[("grant_type", "refresh_token"), ("refresh_token", token)]))
     }
 
+    /// The same with a proof of a key.
+    pub fn refresh_proved(&self, token: &str, proof: &str) -> Vec<u8> {
+        let form = parameters(&[("grant_type", "refresh_token"), ("refresh_token", token)]);
+        let fields = [("Authorization", &*self.credentials), ("DPoP", proof)];
+        post_form(self.server, TOKEN, &fields, &form)
+    }
+
     fn token(&self, form: &str) -> Vec<u8> {
         post_form(self.server, TOKEN, &[("Authorization", &self.credentials)], form)
     }

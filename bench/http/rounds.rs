@@ -29,7 +29,7 @@ struct Summary {
 /// A round and what was asked of the server before and after it.
 pub struct Looked {
     pub round: Round,
-    commits: Option<f64>,
+    pub commits: Option<f64>,
     growth: f64,
 }
 

@@ -30,9 +30,19 @@ pub fn verify(server: &Server, scene: &Scene, body: &[u8]) -> Outcome<()> {
 
 /// The same of another client.
 pub fn verify_of(server: &Server, scene: &Scene, body: &[u8], client_id: &str) -> Outcome<()> {
+    verify_bound(server, scene, body, (client_id, None))
+}
+
+/// The same of a token that is bound to the key of this thumbprint, if it is to be bound.
+pub fn verify_bound(
+    server: &Server,
+    scene: &Scene,
+    body: &[u8],
+    (client_id, key): (&str, Option<&str>),
+) -> Outcome<()> {
     let client_id = if server.who == Who::Limit { &scene.client_id } else { client_id };
     let issued: Issued = serde_json::from_slice(body)?;
-    let claims = verify_access(server, scene, &issued, client_id)?;
+    let claims = verify_access(server, scene, &issued, (client_id, key))?;
     let held = [
         issued.scope == scene.scope(),
         claims["sub"] == client_id,
@@ -49,9 +59,19 @@ pub fn verify_of_person(
     body: &[u8],
     (nonce, identity): (Option<&str>, Identity),
 ) -> Outcome<()> {
+    verify_bound_of_person(server, scene, body, (nonce, identity, None))
+}
+
+/// The same with an access token that is bound to the key of this thumbprint, if it is to be bound.
+pub fn verify_bound_of_person(
+    server: &Server,
+    scene: &Scene,
+    body: &[u8],
+    (nonce, identity, key): (Option<&str>, Identity, Option<&str>),
+) -> Outcome<()> {
     let issued: Issued = serde_json::from_slice(body)?;
     let client = identity.client(scene);
-    let claims = verify_access(server, scene, &issued, client)?;
+    let claims = verify_access(server, scene, &issued, (client, key))?;
     let id_token = issued.id_token.as_deref().ok_or("there is no ID token")?;
     let algorithm = match identity {
         Identity::Rs256 => Algorithm::RS256,
@@ -85,13 +105,14 @@ fn verify_access(
     server: &Server,
     scene: &Scene,
     issued: &Issued,
-    client_id: &str,
+    (client_id, key): (&str, Option<&str>),
 ) -> Outcome<Value> {
     let usual = (Algorithm::ES256, "at+jwt");
     let claims = read(server, &issued.access_token, usual, &scene.resource)?;
     let lived = claims["exp"].as_i64().zip(claims["iat"].as_i64()).map(|(exp, iat)| exp - iat);
     let held = [
-        issued.token_type == "Bearer",
+        issued.token_type == if key.is_some() { "DPoP" } else { "Bearer" },
+        claims["cnf"]["jkt"].as_str() == key,
         issued.expires_in == scene.lifetime,
         lived == Some(i64::from(scene.lifetime)),
         claims["scope"] == issued.scope.as_str(),

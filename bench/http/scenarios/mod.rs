@@ -4,6 +4,7 @@
 //! the same for all. To add one: its file, and its line in [`LOADS`].
 
 mod asking;
+pub mod bound;
 mod ciba;
 mod client_credentials;
 mod code;
@@ -22,6 +23,7 @@ pub mod offered;
 pub mod passwords;
 pub mod pending;
 mod private_key_jwt;
+pub mod proofs;
 mod pushed;
 mod refresh;
 mod registration;

@@ -36,19 +36,9 @@ impl Load for Refresh {
 
     fn scripts<'a>(&'a self, scene: &'a Scene, server: &'a Server, number: usize) -> Scripts<'a> {
         Box::pin(async move {
-            let mut connection = Connection::open(server.address).await?;
             let mut scripts: Vec<Box<dyn Script>> = Vec::new();
-            for email in &scene.people[..number] {
-                let portal = Portal::with(server, scene, self.0);
-                let cookie = portal.sign_in(scene, email).await?;
-                let mut exchange = Exchange::new(portal.clone(), &cookie);
-                let first = loop {
-                    let answer = connection.exchange(exchange.request()).await?;
-                    if let Turn::Done = exchange.answered(&answer)? {
-                        break Rotation::after(portal, answer.body)?;
-                    }
-                };
-                scripts.push(Box::new(first));
+            for (portal, answer) in begun(scene, server, (self.0, number)).await? {
+                scripts.push(Box::new(Rotation::after(portal, &answer)?));
             }
             Ok(scripts)
         })
@@ -68,6 +58,29 @@ impl Load for Refresh {
     fn most_commits(&self) -> Option<f64> {
         Some(2.0)
     }
+}
+
+/// Begins so many families; each comes with the answer that brought its first tokens.
+pub async fn begun(
+    scene: &Scene,
+    server: &Server,
+    (identity, number): (Identity, usize),
+) -> Outcome<Vec<(Portal, Vec<u8>)>> {
+    let mut connection = Connection::open(server.address).await?;
+    let mut families = Vec::new();
+    for email in &scene.people[..number] {
+        let portal = Portal::with(server, scene, identity);
+        let cookie = portal.sign_in(scene, email).await?;
+        let mut exchange = Exchange::new(portal.clone(), &cookie);
+        let answer = loop {
+            let answer = connection.exchange(exchange.request()).await?;
+            if let Turn::Done = exchange.answered(&answer)? {
+                break answer.body.to_vec();
+            }
+        };
+        families.push((portal, answer));
+    }
+    Ok(families)
 }
 
 /// Each token is got with the one before it.
@@ -96,7 +109,8 @@ impl Script for Rotation {
     }
 }
 
-fn next(body: &[u8]) -> Outcome<Cow<'_, str>> {
+/// Finds the next refresh token.
+pub fn next(body: &[u8]) -> Outcome<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Issued<'a> {
         #[serde(borrow)]
