@@ -1,7 +1,7 @@
 //! What a server keeps of proofs that were used (`DPoP`, RFC 9449): memory and rows while many come, and after.
 //!
 //! Only by its name: it takes minutes. Each proof is another one. A used proof is a row until it could not be used again
-//! anyway; the janitor deletes it then. Proofs are signed before the clock of their part runs.
+//! anyway, at any node; the janitor deletes it then. Proofs are signed before the clock of their part runs.
 
 use crate::{
     Outcome,
@@ -25,7 +25,8 @@ pub const NAME: &str = "proofs";
 /// After each of so many parts it is looked at what is kept.
 const PARTS: usize = 10;
 
-/// How long the janitor may take after the last proof: one is good for five minutes and a half.
+/// How long the janitor may take after the last proof. A row is kept for ten minutes: five that the proof is good for, and
+/// five by which the clocks of nodes may differ.
 const TIMEOUT: Duration = Duration::from_mins(15);
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
