@@ -8,8 +8,8 @@
 //! | used | use | used | always |
 
 use super::{
-    CLOCK_SKEW, Decision, Fingerprint, Machine, Timestamp, client::Profile,
-    signing_keys::SigningAlgorithm,
+    CLOCK_SKEW, Decision, Fingerprint, Machine, Timestamp,
+    client::{Profile, ProfileRules},
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -117,24 +117,10 @@ impl Claims {
 /// FAPI 2.0 §5.3.2.1: exactly the issuer, as a string. RFC 7523 §3, OIDC Core §9 and RFC 9126 §2 have
 /// clients name the endpoint instead, and all of them are used.
 fn is_for_us(audience: &Audience, rules: &Rules<'_>) -> bool {
-    match rules.profile {
-        Some(Profile::Fapi2 | Profile::Fapi2MessageSigning) => {
-            *audience == Audience::One(rules.issuer.to_owned())
-        }
-        Some(Profile::FapiCiba) | None => {
-            audience.names(&[rules.issuer]) || audience.names(rules.endpoints)
-        }
+    if ProfileRules::of(rules.profile).audience_is_issuer {
+        return *audience == Audience::One(rules.issuer.to_owned());
     }
-}
-
-/// Tells whether clients of this profile may sign with it.
-pub fn may_sign(profile: Option<Profile>, algorithm: SigningAlgorithm) -> bool {
-    use SigningAlgorithm::{EdDsa, Rs256};
-    match profile {
-        None => true,
-        Some(Profile::Fapi2 | Profile::Fapi2MessageSigning) => algorithm != Rs256,
-        Some(Profile::FapiCiba) => !matches!(algorithm, Rs256 | EdDsa),
-    }
+    audience.names(&[rules.issuer]) || audience.names(rules.endpoints)
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -299,13 +285,5 @@ mod tests {
         assert!(assertion.forget_at().unwrap() > expires_at + BEHIND);
         let other = Claims { subject: "b".to_owned(), ..claims() };
         assert_ne!(claims().id(), other.id(), "each client has jtis of its own");
-    }
-
-    #[test]
-    fn profiles_narrow_the_algorithms() {
-        let may = |profile| SigningAlgorithm::ALL.map(|one| may_sign(profile, one));
-        assert_eq!(may(None), [true; 4]);
-        assert_eq!(may(Some(Profile::Fapi2)), [false, true, true, true]);
-        assert_eq!(may(Some(Profile::FapiCiba)), [false, true, true, false]);
     }
 }

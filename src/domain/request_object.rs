@@ -5,7 +5,7 @@
 
 use super::{
     Timestamp,
-    client::Profile,
+    client::{ObjectRules, Profile, ProfileRules},
     client_assertion::{AHEAD, Audience, BEHIND},
 };
 use std::time::Duration;
@@ -23,6 +23,8 @@ pub struct Claims {
     pub expires: Option<i64>,
     pub not_before: Option<i64>,
     pub issued: Option<i64>,
+    /// Whether it has a name of its own.
+    pub has_jti: bool,
 }
 
 /// By what an object is judged.
@@ -75,19 +77,20 @@ impl Claims {
         if [not_before, issued].into_iter().flatten().any(|at| at > now + AHEAD) {
             return Err(Fault::NotYet);
         }
-        match rules.profile {
-            Some(Profile::Fapi2MessageSigning | Profile::FapiCiba) => {
-                let (Some(expires), Some(not_before)) = (expires, not_before) else {
-                    return Err(Fault::Missing);
-                };
-                if self.issuer.is_none() || self.audience.is_none() {
-                    return Err(Fault::Missing);
-                }
-                let is_short = expires <= not_before + LONGEST && now <= not_before + LONGEST;
-                if is_short { Ok(()) } else { Err(Fault::TooLong) }
-            }
-            Some(Profile::Fapi2) | None => Ok(()),
+        let needed = ProfileRules::of(rules.profile).objects;
+        if needed == ObjectRules::AsGiven {
+            return Ok(());
         }
+        let (Some(expires), Some(not_before)) = (expires, not_before) else {
+            return Err(Fault::Missing);
+        };
+        let is_named = issued.is_some() && self.has_jti;
+        let lacks_name = needed == ObjectRules::TimedAndNamed && !is_named;
+        if self.issuer.is_none() || self.audience.is_none() || lacks_name {
+            return Err(Fault::Missing);
+        }
+        let is_short = expires <= not_before + LONGEST && now <= not_before + LONGEST;
+        if is_short { Ok(()) } else { Err(Fault::TooLong) }
     }
 }
 
@@ -104,6 +107,8 @@ mod tests {
             audience: Some(Audience::One("https://id".to_owned())),
             expires: Some(NOW.seconds() + 60),
             not_before: Some(NOW.seconds()),
+            issued: Some(NOW.seconds()),
+            has_jti: true,
             ..Claims::default()
         }
     }
@@ -158,5 +163,10 @@ mod tests {
         }
         let bare = Claims { not_before: None, ..claims() };
         assert_eq!(judge(&bare, Some(Profile::Fapi2)), None);
+        for unnamed in [Claims { issued: None, ..claims() }, Claims { has_jti: false, ..claims() }]
+        {
+            assert_eq!(judge(&unnamed, Some(Profile::Fapi2MessageSigning)), None);
+            assert_eq!(judge(&unnamed, Some(Profile::FapiCiba)), Some(Fault::Missing));
+        }
     }
 }

@@ -70,6 +70,15 @@ impl ResponseMode {
         }
     }
 
+    /// Returns the same where every answer is signed.
+    pub fn signed(self, jwt: impl FnOnce() -> ResponseJwt) -> Self {
+        match self {
+            Self::Query => Self::QueryJwt(jwt()),
+            Self::FormPost => Self::FormPostJwt(jwt()),
+            signed => signed,
+        }
+    }
+
     pub(super) fn is_query(&self) -> bool {
         *self == Self::Query
     }

@@ -4,8 +4,6 @@ use super::{AuthMethod, DeliveryMode, GrantType, KnownClient, ResponseType, redi
 use crate::domain::{
     authority::{Bound, GrantedAuthority, Permissions, RequestedAuthority, Widening, narrow},
     organization,
-    possession::BindingRules,
-    signing_keys::SigningAlgorithm,
 };
 
 impl KnownClient {
@@ -49,50 +47,27 @@ impl KnownClient {
         self.metadata.backchannel_logout_uri.is_some()
     }
 
-    /// The algorithm of its ID tokens and logout tokens (OIDC Registration §2: RS256 unless it says
-    /// otherwise).
-    pub fn id_token_algorithm(&self) -> SigningAlgorithm {
-        self.metadata.id_token_signed_response_alg.unwrap_or(SigningAlgorithm::Rs256)
-    }
-
-    /// Tells why the client may not ask for codes, if it may not.
-    ///
-    /// A client that wants more than is offered must not get less.
-    pub fn may_ask_for_codes(&self) -> Result<(), NotForCodes> {
-        let metadata = &self.metadata;
-        let types = metadata.response_types(self.organization.is_some());
-        if !self.may_use(GrantType::AuthorizationCode) || !types.contains(&ResponseType::Code) {
-            return Err(NotForCodes::NotRegistered);
-        }
-        self.wants_what_is_offered()
+    /// Tells whether the client may ask for codes.
+    pub fn may_ask_for_codes(&self) -> Result<(), NotRegistered> {
+        let types = self.metadata.response_types(self.organization.is_some());
+        let has_type = types.contains(&ResponseType::Code);
+        let may_ask = self.may_use(GrantType::AuthorizationCode) && has_type;
+        if may_ask { Ok(()) } else { Err(NotRegistered) }
     }
 
     /// Tells why the client may not ask by a device (RFC 8628), if it may not.
-    pub fn may_ask_by_device(&self) -> Result<(), NotForCodes> {
-        if !self.may_use(GrantType::DeviceCode) {
-            return Err(NotForCodes::NotRegistered);
-        }
-        self.wants_what_is_offered()
+    pub fn may_ask_by_device(&self) -> Result<(), NotRegistered> {
+        if self.may_use(GrantType::DeviceCode) { Ok(()) } else { Err(NotRegistered) }
     }
 
     /// Tells why the client may not ask people by a back channel (CIBA Core §7.1), if it may not.
-    pub fn may_ask_by_back_channel(&self) -> Result<(), NotForCodes> {
-        if !self.may_use(GrantType::Ciba) {
-            return Err(NotForCodes::NotRegistered);
-        }
-        self.wants_what_is_offered()
+    pub fn may_ask_by_back_channel(&self) -> Result<(), NotRegistered> {
+        if self.may_use(GrantType::Ciba) { Ok(()) } else { Err(NotRegistered) }
     }
 
     /// Tells whether it is pinged when a person has decided (CIBA Core §5).
     pub fn is_pinged(&self) -> bool {
         self.metadata.backchannel_token_delivery_mode == Some(DeliveryMode::Ping)
-    }
-
-    fn wants_what_is_offered(&self) -> Result<(), NotForCodes> {
-        if self.require_profile.is_some() {
-            return Err(NotForCodes::Profile);
-        }
-        Ok(())
     }
 
     /// Tells whether another program on the person's machine could pose as this client
@@ -102,20 +77,6 @@ impl KnownClient {
             && (redirect_uri::is_loopback(uri) || redirect_uri::is_private_use(uri))
     }
 
-    /// Says what its tokens must be bound to.
-    pub fn binding_rules(&self) -> BindingRules {
-        BindingRules {
-            key: self.metadata.dpop_bound_access_tokens,
-            certificate: self.metadata.tls_client_certificate_bound_access_tokens,
-            any: self.require_profile.is_some(),
-        }
-    }
-
-    /// Tells whether it wants its tokens bound to a certificate, and no others.
-    pub fn demands_certificates(&self) -> bool {
-        self.metadata.tls_client_certificate_bound_access_tokens
-    }
-
     /// Lists the roles that it holds at `home` and that exist there.
     pub fn roles_at(&self, home: Option<&organization::Known>) -> Vec<&str> {
         let Some(home) = home else { return Vec::new() };
@@ -123,10 +84,6 @@ impl KnownClient {
     }
 }
 
-/// Why a client may not ask for codes.
+/// A client may not use a grant: it has not registered for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotForCodes {
-    NotRegistered,
-    /// Its profile is not offered yet.
-    Profile,
-}
+pub struct NotRegistered;

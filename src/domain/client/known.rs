@@ -1,7 +1,8 @@
 //! What is known of a client.
 
 use super::{
-    AgentLimits, AuthMethod, ClientMetadata, FormerSecret, GrantType, Refusal, Registration,
+    AgentLimits, AuthMethod, ClientMetadata, FormerSecret, GrantType, Profile, Refusal,
+    Registration,
 };
 use crate::domain::{Fingerprint, Timestamp, authority::Scopes, epoch::is_first, organization};
 use serde::{Deserialize, Serialize};
@@ -116,7 +117,8 @@ impl KnownClient {
         home: Option<&organization::Known>,
         held: &[String],
     ) -> Result<(), Refusal> {
-        let faults = self.metadata.check_whole(self.organization.is_some());
+        let mut faults = self.metadata.check_whole(self.organization.is_some());
+        faults.extend(self.profile_faults());
         if !faults.is_empty() {
             return Err(Refusal::Metadata(faults));
         }
@@ -146,27 +148,5 @@ impl KnownClient {
             return Err(Refusal::PublicMachine);
         }
         Ok(())
-    }
-}
-
-/// A security profile that a client has bound itself to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    Fapi2,
-    #[serde(rename = "fapi2-message-signing")]
-    Fapi2MessageSigning,
-    FapiCiba,
-}
-
-impl Profile {
-    pub const NAMES: [(&'static str, Self); 3] = [
-        ("fapi2", Self::Fapi2),
-        ("fapi2-message-signing", Self::Fapi2MessageSigning),
-        ("fapi-ciba", Self::FapiCiba),
-    ];
-
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::NAMES.into_iter().find_map(|(known, profile)| (known == name).then_some(profile))
     }
 }

@@ -137,12 +137,6 @@ pub struct ClientMetadata {
 }
 
 impl ClientMetadata {
-    /// Returns the algorithm by which answers to the client's authorization requests are signed (JARM §3), the
-    /// usual one of ID tokens unless it named another.
-    pub fn authorization_algorithm(&self) -> SigningAlgorithm {
-        self.authorization_signed_response_alg.unwrap_or(SigningAlgorithm::Rs256)
-    }
-
     /// Returns this metadata with the members given instead of those held; null removes one.
     ///
     /// Of alternatives the one given replaces the one held: `jwks_uri` replaces `jwks`.

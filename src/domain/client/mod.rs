@@ -13,6 +13,7 @@ mod localized;
 mod machine;
 mod management;
 mod metadata;
+mod profile;
 mod read;
 pub mod redirect_uri;
 mod redirects;
@@ -25,18 +26,19 @@ mod vocabulary;
 mod whole;
 
 pub use agent_limits::{AgentLimits, DailyLimit, Taking, Unit, Unmeasured};
-pub use authority::NotForCodes;
+pub use authority::NotRegistered;
 pub use certificate::{CertificateNames, CertificateSubject};
 pub use document::{DocumentFault, FromDocument, is_document_address};
 pub use fault::{FieldFault, FieldProblem, Shape, Wrong};
 pub use jwks::{KeySetFault, check_public_key};
-pub use known::{KnownClient, Profile};
+pub use known::KnownClient;
 pub(in crate::domain) use localized::is_language_tag;
 pub use machine::{
     Bond, CLIENTS, Client, Command, Draft, Event, LONGEST_ID, ORGANIZATION_CLIENTS, UNUSED_CLIENTS,
 };
 pub use management::{Deletion, Removal, Replacement};
 pub use metadata::ClientMetadata;
+pub use profile::{Binding, ObjectRules, Profile, ProfileRules};
 pub use refusal::Refusal;
 pub use registration::{
     DEFAULT_GRANTS, KEPT_AFTER_PERSON, KEPT_UNUSED, KEPT_UNUSED_AMONG_MANY, MOST_METADATA,

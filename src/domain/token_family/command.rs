@@ -68,6 +68,8 @@ pub struct Redeem {
     pub verifier: Option<Fingerprint>,
     /// Whether a refresh token is given out.
     pub refreshable: bool,
+    /// How old the code may be by the rules of its client, if they say so.
+    pub longest: Option<Duration>,
     pub issuing: Issuing,
 }
 
@@ -76,6 +78,8 @@ pub struct Redeem {
 pub struct Refresh {
     /// Of a token that was issued for this family.
     pub token: Fingerprint,
+    /// Whether the next token takes its place; by some profiles it stays (FAPI 2.0 Security Profile §5.3.2.1).
+    pub rotates: bool,
     pub issuing: Issuing,
 }
 
@@ -141,8 +145,17 @@ impl Issuing {
 
     /// The refresh token that is issued now, in a family of this age.
     pub(super) fn token(&self, born_at: Timestamp, now: Timestamp) -> RefreshToken {
-        let expires_at = self.lifetimes.refresh_until(born_at, now);
-        RefreshToken { fingerprint: self.next, expires_at }
+        self.staying(self.next, born_at, now)
+    }
+
+    /// The same where a token stays, and is good for longer.
+    pub(super) fn staying(
+        &self,
+        fingerprint: Fingerprint,
+        born_at: Timestamp,
+        now: Timestamp,
+    ) -> RefreshToken {
+        RefreshToken { fingerprint, expires_at: self.lifetimes.refresh_until(born_at, now) }
     }
 }
 

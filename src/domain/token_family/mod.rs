@@ -10,7 +10,8 @@
 //! | pending | redeem | alive | the code has expired; another client, redirect URI, verifier or key; more authority than is held now. The code stays as it is |
 //! | alive | redeem, the same code | **ended**: replayed | always; another client or verifier ends nothing |
 //! | alive | refresh, the present token | alive, with the next token | expired; another client, or another key where it is bound; more than was granted, or than is held now. The token stays as it is |
-//! | alive | refresh, a former token | **ended**: reused | always; another client or key ends nothing |
+//! | alive | refresh, a former token | **ended**: reused | always; another client or key ends nothing, nor does a client whose tokens stay |
+//! | alive | refresh without rotation, the present token | alive, with the same token for longer | as above |
 //! | any but unborn | revoke | ended | another client |
 //! | any but unborn | end | ended: over | |
 //! | ended | anything | ended | always |
@@ -251,15 +252,22 @@ impl TokenFamily {
         if alive.issued_for(issuing) {
             return grant.issue(issuing, Vec::new());
         }
-        // RFC 9700 §4.14.2: two callers hold this family's tokens, and one of them stole them.
+        // RFC 9700 §4.14.2: two callers hold this family's tokens, and one of them stole them. Where tokens stay, one that is
+        // not the present one is from before they did, and tells nothing of the kind.
         if present.fingerprint != refresh.token {
-            return grant.end(End::Reused, Refusal::Reused);
+            return match refresh.rotates {
+                true => grant.end(End::Reused, Refusal::Reused),
+                false => Decision::refuse(Refusal::Unknown),
+            };
         }
         if now >= present.expires_at {
             return Decision::refuse(Refusal::Expired);
         }
         let access_until = issuing.access_until(now);
-        let next = issuing.token(alive.born_at, now);
+        let next = match refresh.rotates {
+            true => issuing.token(alive.born_at, now),
+            false => issuing.staying(present.fingerprint, alive.born_at, now),
+        };
         grant.issue(issuing, vec![Event::Rotated { access_until, refresh: next }])
     }
 

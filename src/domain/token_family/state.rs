@@ -77,7 +77,8 @@ impl Pending {
         if self.code != redeem.code {
             return Err(Refusal::Unknown);
         }
-        if now >= self.expires_at {
+        let longest = redeem.longest.map_or(Timestamp::FOREVER, |longest| self.born_at + longest);
+        if now >= self.expires_at.min(longest) {
             return Err(Refusal::Expired);
         }
         if self.grant.client_id != redeem.issuing.client_id {

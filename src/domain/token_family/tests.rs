@@ -100,6 +100,7 @@ pub(super) fn redeem() -> Redeem {
         redirect_uri: Some("https://app.example/cb".to_owned()),
         verifier: Some(fingerprint("verifier")),
         refreshable: true,
+        longest: None,
         issuing: issuing("r1"),
     }
 }
@@ -110,7 +111,7 @@ fn redeem_again() -> Redeem {
 }
 
 pub(super) fn refresh(token: &str, next: &str) -> Refresh {
-    Refresh { token: fingerprint(token), issuing: issuing(next) }
+    Refresh { token: fingerprint(token), rotates: true, issuing: issuing(next) }
 }
 
 impl Issuing {

@@ -32,12 +32,12 @@ fn redeemed_by(key: &str) -> Command {
 }
 
 fn refreshed_by(key: Option<&str>, token: &str, next: &str) -> Command {
-    let Refresh { token, issuing } = refresh(token, next);
+    let refresh = refresh(token, next);
     let issuing = match key {
-        Some(key) => by_key(key, issuing),
-        None => issuing,
+        Some(key) => by_key(key, refresh.issuing.clone()),
+        None => refresh.issuing.clone(),
     };
-    Command::Refresh(Box::new(Refresh { token, issuing }))
+    Command::Refresh(Box::new(Refresh { issuing, ..refresh }))
 }
 
 /// A family whose code names a key.
@@ -84,9 +84,11 @@ fn refresh_tokens_of_a_confidential_client_follow_no_key() {
     let redeem = redeem();
     let issuing = confidential(by_key("key", redeem.issuing.clone()));
     ask(&mut family, &Command::Redeem(Box::new(Redeem { issuing, ..redeem })), NOW).unwrap();
-    let Refresh { token, issuing } = refresh("r1", "r2");
-    let issuing = confidential(by_key("other", issuing));
-    assert!(ask(&mut family, &Command::Refresh(Box::new(Refresh { token, issuing })), NOW).is_ok());
+    let refresh = refresh("r1", "r2");
+    let issuing = confidential(by_key("other", refresh.issuing.clone()));
+    assert!(
+        ask(&mut family, &Command::Refresh(Box::new(Refresh { issuing, ..refresh })), NOW).is_ok()
+    );
 }
 
 #[test]
@@ -104,4 +106,38 @@ fn a_proof_is_used_up_by_the_commit_that_issues_and_by_no_other() {
     // The same request again is answered as before, and uses nothing up.
     let again = family.decide(&command, NOW);
     assert!(again.effects.births.is_empty() && again.events.is_empty());
+}
+
+#[test]
+fn a_token_that_stays_is_used_again_for_longer_and_a_former_one_ends_nothing() {
+    let stay = |token: &str, next: &str| {
+        Command::Refresh(Box::new(Refresh { rotates: false, ..refresh(token, next) }))
+    };
+    let mut family = pending_for(None);
+    ask(&mut family, &Command::Redeem(Box::new(redeem())), NOW).unwrap();
+    let until = |family: &TokenFamily| match family {
+        TokenFamily::Alive(alive) => alive.refresh.unwrap().expires_at,
+        _ => panic!("it lives"),
+    };
+    let first = until(&family);
+    for step in 1..4 {
+        let later = NOW + std::time::Duration::from_secs(60 * step);
+        assert!(ask(&mut family, &stay("r1", &format!("r{}", step + 1)), later).is_ok());
+        assert!(until(&family) > first);
+    }
+    // The client was made to rotate, and then not: what it held before is no sign of a thief.
+    ask(&mut family, &Command::Refresh(Box::new(refresh("r1", "r9"))), NOW).unwrap();
+    assert_eq!(ask(&mut family, &stay("r1", "r10"), NOW), Err(Refusal::Unknown));
+    assert!(ask(&mut family, &stay("r9", "r10"), NOW).is_ok());
+    let reused = ask(&mut family, &Command::Refresh(Box::new(refresh("r1", "r11"))), NOW);
+    assert_eq!(reused, Err(Refusal::Reused));
+}
+
+#[test]
+fn a_code_is_no_older_than_the_rules_of_its_client_allow() {
+    let longest = Some(std::time::Duration::from_secs(10));
+    let command = Command::Redeem(Box::new(Redeem { longest, ..redeem() }));
+    let late = NOW + std::time::Duration::from_secs(10);
+    assert_eq!(ask(&mut pending_for(None), &command, late), Err(Refusal::Expired));
+    assert!(ask(&mut pending_for(None), &command, NOW).is_ok());
 }

@@ -1,7 +1,7 @@
 //! What a client hears when it gets no code (RFC 6749 §4.1.2.1, OIDC Core §3.1.2.6).
 
 use super::error::{Code, OAuthError, Subject};
-use crate::domain::{authorization::Denial, client::NotForCodes};
+use crate::domain::authorization::Denial;
 use axum::http::StatusCode;
 use std::borrow::Cow;
 
@@ -35,16 +35,6 @@ impl AuthorizationError {
 
     pub const fn unavailable() -> Self {
         Self::new(Code::TemporarilyUnavailable, "please try again")
-    }
-}
-
-impl From<NotForCodes> for AuthorizationError {
-    fn from(why: NotForCodes) -> Self {
-        let description = match why {
-            NotForCodes::NotRegistered => "the client is not registered for authorization codes",
-            NotForCodes::Profile => "the profile of the client is not offered yet",
-        };
-        Self::new(Code::UnauthorizedClient, description)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     domain::{
         Context,
         client::KnownClient,
-        client_assertion::{Claims, Rules, may_sign},
+        client_assertion::{Claims, Rules},
     },
     http::{answer::error::OAuthError, app::App, clients::client_keys, routes},
 };
@@ -87,7 +87,7 @@ impl<'a> Assertion<'a> {
         let expires_at = checked.map_err(Disbelieved::from)?;
         let registered = client.metadata.token_endpoint_auth_signing_alg;
         let algorithm = self.jws.algorithm;
-        if registered.is_some_and(|one| one != algorithm) || !may_sign(profile, algorithm) {
+        if registered.is_some_and(|one| one != algorithm) || !client.rules().allows(algorithm) {
             return Err(Disbelieved::OtherAlgorithm.into());
         }
         match client_keys::verify(app, client, ClientEvidence::Signature(&self.jws)).await {

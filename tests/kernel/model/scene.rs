@@ -195,10 +195,12 @@ pub fn command(request: Request, presented: Option<Token>) -> Command {
             redirect_uri: None,
             verifier: (asker == Asker::Client).then(verifier),
             refreshable: true,
+            longest: None,
             issuing: issuing("app"),
         })),
         Ask::Refresh(asker, _) => Command::Refresh(Box::new(Refresh {
             token: token(presented.unwrap()),
+            rotates: true,
             issuing: issuing(if asker == Asker::Client { "app" } else { "eve" }),
         })),
         Ask::Revoke => Command::Revoke { client_id: "app".to_owned() },

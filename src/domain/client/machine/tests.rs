@@ -118,17 +118,21 @@ fn a_client_that_turns_to_another_method_loses_its_secret() {
 #[test]
 fn a_profile_and_a_ceiling_can_be_lifted_again() {
     let mut client = Client::default();
+    let fit = || Draft { secret: None, metadata: metadata(json!({})), ..billing() };
     let bound = Draft {
         require_profile: Some(Bond::To(Profile::Fapi2)),
-        metadata: metadata(json!({ "scope": "invoices:read", "client_name#pt": "Contas" })),
-        ..billing()
+        metadata: metadata(json!({
+            "scope": "invoices:read", "client_name#pt": "Contas",
+            "token_endpoint_auth_method": "private_key_jwt", "jwks_uri": "https://a.example/keys",
+        })),
+        ..fit()
     };
     provision(&mut client, bound).unwrap();
-    assert_eq!(provision(&mut client, billing()), Ok(Provisioned::Unchanged));
+    assert_eq!(provision(&mut client, fit()), Ok(Provisioned::Unchanged));
     let free = Draft {
         require_profile: Some(Bond::Free),
         metadata: metadata(json!({ "scope": null, "client_name#pt": "Faturas" })),
-        ..billing()
+        ..fit()
     };
     let fields = vec!["client_name", "scope", "require_profile"];
     assert_eq!(provision(&mut client, free), Ok(Provisioned::Changed(fields)));

@@ -84,7 +84,7 @@ pub fn prove(seen: Arc<Hydrated<Client>>, form: &Form) -> Result<Proven, OAuthEr
             presented
         }
         // OAuth 2.1 §4.1.1: it may be left out where there is only one it can be.
-        (None, [only]) => only,
+        (None, [only]) if !client.rules().names_redirect_uri => only,
         (None, _) => return Err(invalid("the parameter redirect_uri is missing")),
     };
     let redirect_uri = redirect_uri.to_owned();
@@ -99,9 +99,10 @@ pub fn prove(seen: Arc<Hydrated<Client>>, form: &Form) -> Result<Proven, OAuthEr
     let asked = form.get("response_mode").filter(|_| !form.is_repeated("response_mode"));
     let jwt = || ResponseJwt {
         audience: client.client_id.clone(),
-        algorithm: client.metadata.authorization_algorithm(),
+        algorithm: client.authorization_algorithm(),
     };
     let mode = asked.and_then(|name| ResponseMode::named(name, jwt)).unwrap_or_default();
+    let mode = if client.rules().signed_responses { mode.signed(jwt) } else { mode };
     let reply_to = ReplyTo { redirect_uri, state, mode };
     // To be shown; what is asked for is checked later, and bounded.
     let scope = form.get("scope").filter(|scope| scope.len() <= LONGEST_STATE);

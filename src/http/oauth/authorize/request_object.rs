@@ -7,7 +7,6 @@ use crate::{
     crypto::{ClientEvidence, Jws},
     domain::{
         client::KnownClient,
-        client_assertion::may_sign,
         request_object::{Claims, Rules},
         signing_keys::SigningAlgorithm,
     },
@@ -119,10 +118,11 @@ async fn verified(
         expires: said.time("exp")?,
         not_before: said.time("nbf")?,
         issued: said.time("iat")?,
+        has_jti: said.text("jti")?.is_some_and(|jti| !jti.is_empty()),
     };
     let (client_id, profile) = (&*client.client_id, client.require_profile);
     claims.check(&Rules { client_id, profile, issuer: &app.issuer }, app.clock.now())?;
-    if registered.is_some_and(|one| one != jws.algorithm) || !may_sign(profile, jws.algorithm) {
+    if registered.is_some_and(|one| one != jws.algorithm) || !client.rules().allows(jws.algorithm) {
         return Err(Disbelieved::OtherAlgorithm);
     }
     client_keys::verify(app, client, ClientEvidence::Signature(&jws)).await?;

@@ -40,6 +40,7 @@ async fn redeem(app: &App, caller: &Caller, form: &Form) -> Result<TokenResponse
             redirect_uri: form.get("redirect_uri").map(str::to_owned),
             verifier: verifier.map(|verifier| Fingerprint::of(verifier.as_bytes())),
             refreshable,
+            longest: client.rules().longest_code,
             issuing,
         }))
     })

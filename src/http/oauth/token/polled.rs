@@ -101,6 +101,7 @@ async fn issue(
             redirect_uri: None,
             verifier: Some(code.fingerprint),
             refreshable,
+            longest: None,
             issuing,
         }))
     })

@@ -1,16 +1,14 @@
 //! Whether this client may ask for codes at all, and wants nothing that is not offered.
 
 use super::{CheckedRequest, Draft};
-use crate::{
-    domain::client::NotForCodes,
-    http::{
-        answer::{authorization_error::AuthorizationError, error::Code},
-        issuing,
-    },
+use crate::http::{
+    answer::{authorization_error::AuthorizationError, error::Code},
+    issuing,
 };
 
 pub fn check(asked: &CheckedRequest<'_>, _draft: &mut Draft) -> Result<(), AuthorizationError> {
-    asked.client.may_ask_for_codes()?;
+    let why = "the client is not registered for authorization codes";
+    asked.client.may_ask_for_codes().map_err(|_| unregistered(why))?;
     offered(asked)
 }
 
@@ -19,7 +17,7 @@ pub fn check_device(
     asked: &CheckedRequest<'_>,
     _draft: &mut Draft,
 ) -> Result<(), AuthorizationError> {
-    asked.client.may_ask_by_device().map_err(without_code)?;
+    asked.client.may_ask_by_device().map_err(|_| unregistered(OTHER_GRANT))?;
     offered(asked)
 }
 
@@ -28,18 +26,14 @@ pub fn check_ciba(
     asked: &CheckedRequest<'_>,
     _draft: &mut Draft,
 ) -> Result<(), AuthorizationError> {
-    asked.client.may_ask_by_back_channel().map_err(without_code)?;
+    asked.client.may_ask_by_back_channel().map_err(|_| unregistered(OTHER_GRANT))?;
     offered(asked)
 }
 
-fn without_code(why: NotForCodes) -> AuthorizationError {
-    match why {
-        NotForCodes::NotRegistered => {
-            let why = "the client is not registered for this grant type";
-            AuthorizationError::new(Code::UnauthorizedClient, why)
-        }
-        why @ NotForCodes::Profile => why.into(),
-    }
+const OTHER_GRANT: &str = "the client is not registered for this grant type";
+
+fn unregistered(why: &'static str) -> AuthorizationError {
+    AuthorizationError::new(Code::UnauthorizedClient, why)
 }
 
 /// Refuses a client whose tokens could not be issued, before a person is asked.

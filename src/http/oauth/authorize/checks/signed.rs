@@ -10,7 +10,7 @@ pub fn check(asked: &CheckedRequest<'_>, _draft: &mut Draft) -> Result<(), Autho
     }
     // One that was pushed was checked when it was.
     let is_signed = asked.is_signed || asked.is_pushed;
-    if asked.client.metadata.require_signed_request_object && !is_signed {
+    if asked.client.signs_requests() && !is_signed {
         return Err(AuthorizationError::invalid("the client signs its requests"));
     }
     Ok(())
