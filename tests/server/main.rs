@@ -130,6 +130,7 @@ mod passkeys;
 mod passwords;
 mod person;
 mod playground;
+mod possession_table;
 mod profiles;
 mod protected_resource;
 mod races;
