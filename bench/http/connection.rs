@@ -3,17 +3,24 @@
 //! The generator shares the machine with the server it measures, so requests are rendered
 //! beforehand and of an answer only the status and the extent are read.
 
-use crate::{Outcome, request};
+use crate::{Outcome, request, secured};
 use std::{io, net::SocketAddr, ops::Range, time::Instant};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
+use tokio_rustls::{TlsConnector, client::TlsStream};
 
 pub struct Connection {
-    stream: TcpStream,
+    stream: Wire,
     buffer: Vec<u8>,
     first_byte: Instant,
+}
+
+/// With TLS or without.
+enum Wire {
+    Plain(TcpStream),
+    Secure(Box<TlsStream<TcpStream>>),
 }
 
 pub struct Answer<'a> {
@@ -54,6 +61,13 @@ impl Connection {
     pub async fn open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
+        let stream = match secured::config_of(address) {
+            None => Wire::Plain(stream),
+            Some(config) => {
+                let name = address.ip().into();
+                Wire::Secure(Box::new(TlsConnector::from(config).connect(name, stream).await?))
+            }
+        };
         let buffer = Vec::with_capacity(16 * 1024);
         Ok(Self { stream, buffer, first_byte: Instant::now() })
     }
@@ -65,7 +79,13 @@ impl Connection {
 
     /// Sends a request and returns the whole answer.
     pub async fn exchange(&mut self, request: &[u8]) -> Outcome<Answer<'_>> {
-        self.stream.write_all(request).await?;
+        match &mut self.stream {
+            Wire::Plain(stream) => stream.write_all(request).await?,
+            Wire::Secure(stream) => {
+                stream.write_all(request).await?;
+                stream.flush().await?;
+            }
+        }
         self.buffer.clear();
         let head = loop {
             if let Some(end) = find(&self.buffer, b"\r\n\r\n") {
@@ -94,7 +114,10 @@ impl Connection {
 
     async fn fill(&mut self) -> Outcome<()> {
         let is_first = self.buffer.is_empty();
-        let read = self.stream.read_buf(&mut self.buffer).await?;
+        let read = match &mut self.stream {
+            Wire::Plain(stream) => stream.read_buf(&mut self.buffer).await?,
+            Wire::Secure(stream) => stream.read_buf(&mut self.buffer).await?,
+        };
         if is_first {
             self.first_byte = Instant::now();
         }

@@ -31,6 +31,7 @@ mod request;
 mod rounds;
 mod scenarios;
 mod scene;
+mod secured;
 mod servers;
 mod signing;
 mod token;
@@ -39,8 +40,8 @@ use options::Options;
 use report::{Circumstances, Picture, Section};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use scenarios::{
-    LOADS, bound, directory, flat, growth, identifiers, live, memory, offered, passwords, pending,
-    proofs, revoked, screens, start, storm,
+    LOADS, bound, certificates, directory, flat, growth, identifiers, live, memory, offered,
+    passwords, pending, proofs, revoked, screens, start, storm,
 };
 use scene::Scene;
 use servers::{Stage, Who};
@@ -200,6 +201,9 @@ async fn measure_by_name(options: &Options, stage: &Stage, found: &mut Found) ->
     }
     if options.asks_for(bound::NAME) {
         sections.push(bound::measure(stage, plan, rounds).await?);
+    }
+    if options.asks_for(certificates::NAME) {
+        sections.push(certificates::measure(stage, plan, rounds).await?);
     }
     if options.asks_for(proofs::NAME) {
         sections.push(proofs::measure(stage, plan, (options.proofs, share)).await?);

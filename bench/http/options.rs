@@ -4,8 +4,8 @@ use crate::{
     Outcome,
     load::{Pace, Plan},
     scenarios::{
-        LOADS, Load, bound, directory, flat, growth, identifiers, live, memory, offered, passwords,
-        pending, proofs, revoked, start, storm,
+        LOADS, Load, bound, certificates, directory, flat, growth, identifiers, live, memory,
+        offered, passwords, pending, proofs, revoked, start, storm,
     },
     servers::Who,
 };
@@ -140,6 +140,7 @@ fn names() -> impl Iterator<Item = &'static str> {
         pending::NAME,
         revoked::NAME,
         bound::NAME,
+        certificates::NAME,
         proofs::NAME,
         offered::NAME,
         flat::NAME,

@@ -5,6 +5,7 @@
 
 mod asking;
 pub mod bound;
+pub mod certificates;
 mod ciba;
 mod client_credentials;
 mod code;

@@ -4,7 +4,7 @@ pub mod limit;
 pub mod peer;
 pub mod porteiro;
 
-use crate::{Outcome, connection::fetch, process::Process, scene::Scene};
+use crate::{Outcome, connection::fetch, process::Process, scene::Scene, secured};
 use jsonwebtoken::jwk::JwkSet;
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -151,6 +151,7 @@ async fn greet(who: Who, mut process: Process, port: u16) -> Outcome<Server> {
     let address = loopback(port);
     until_ready(&mut process, address, DISCOVERY).await?;
     let keys = serde_json::from_slice(&fetch(address, JWKS).await?)?;
-    let issuer = format!("http://{address}");
+    let scheme = if secured::config_of(address).is_some() { "https" } else { "http" };
+    let issuer = format!("{scheme}://{address}");
     Ok(Server { who, address, issuer, keys, process, operator: None })
 }

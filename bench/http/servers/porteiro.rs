@@ -5,12 +5,15 @@ use crate::{
     Outcome,
     connection::fetch,
     process::{Process, free_port, run},
+    secured,
 };
 use porteiro::crypto::{SystemDice, draw_text};
+use rustls::pki_types::CertificateDer;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::{
     fmt::Write as _,
     fs,
+    net::SocketAddr,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -103,6 +106,15 @@ impl<'a> Installation<'a> {
         let mut command = self.porteiro("apply");
         command.arg(&file).arg("--config").arg(self.file("porteiro.toml"));
         Ok(command)
+    }
+
+    /// Applies a change.
+    pub fn change(&self, text: &str) -> Outcome<()> {
+        let file = self.file("change.toml");
+        fs::write(&file, text)?;
+        let mut command = self.porteiro("apply");
+        run(command.arg(&file).arg("--config").arg(self.file("porteiro.toml")))?;
+        Ok(())
     }
 
     /// Runs a command of the operator.
@@ -320,6 +332,58 @@ async fn prepare<'a>(stage: &'a Stage, name: &str) -> Outcome<Installation<'a>> 
         Some(server) => Installation::prepare_at(stage, name, &new_schema(server).await?),
         None => Installation::prepare(stage, name),
     }
+}
+
+/// The client in its own name whose tokens are bound to certificates.
+pub const BOUND_MACHINE: &str = "billing-bound";
+
+/// A server that speaks TLS, and asks for certificates at another address.
+pub struct Secured<'a> {
+    pub server: Server,
+    pub asking: SocketAddr,
+    pub trusted: CertificateDer<'static>,
+    /// Has the client whose ID tokens are signed by ES256 demand bound tokens from now on.
+    pub bind: Box<dyn Fn() -> Outcome<()> + 'a>,
+}
+
+/// Starts one. Both clients of people have ID tokens by ES256.
+pub async fn start_secured(stage: &Stage) -> Outcome<Secured<'_>> {
+    let own = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
+    let installation = Installation::prepare(stage, &format!("porteiro-{}", free_port()?))?;
+    let issuer = format!("https://127.0.0.1:{}", installation.port);
+    let installation = Installation { issuer, ..installation };
+    let asking = loopback(free_port()?);
+    fs::write(installation.file("cert.pem"), own.cert.pem())?;
+    fs::write(installation.file("key.pem"), own.signing_key.serialize_pem())?;
+    let listening =
+        format!("[tls]\ncert = \"cert.pem\"\nkey = \"key.pem\"\n[mtls]\nlisten = \"{asking}\"\n");
+    fs::write(installation.file("porteiro.toml"), installation.configuration("") + &listening)?;
+    let scene = &stage.scene;
+    let bound = format!(
+        "[[client]]\nclient_id = \"{BOUND_MACHINE}\"\nclient_secret = \"{}\"\n\
+         grant_types = [\"client_credentials\"]\ntoken_endpoint_auth_method = \"client_secret_basic\"\n\
+         tls_client_certificate_bound_access_tokens = true\norganization = \"{}\"\nroles = [\"{}\"]\n",
+        scene.client_secret, scene.organization, scene.role,
+    );
+    installation.apply_with(&bound)?;
+    let portal = format!(
+        "[[client]]\nclient_id = \"{}\"\nid_token_signed_response_alg = \"ES256\"\n",
+        scene.portal
+    );
+    installation.change(&portal)?;
+    let trusted = own.cert.der().clone();
+    let public = loopback(installation.port);
+    for address in [public, asking] {
+        secured::secure(address, &trusted, None)?;
+    }
+    let mut server = greet(Who::Porteiro, installation.serve()?, installation.port).await?;
+    server.operator = Some(loopback(installation.operator));
+    let demanding = format!(
+        "[[client]]\nclient_id = \"{}\"\ntls_client_certificate_bound_access_tokens = true\n",
+        scene.portal_es256
+    );
+    let bind = Box::new(move || installation.change(&demanding));
+    Ok(Secured { server, asking, trusted, bind })
 }
 
 pub async fn start(stage: &Stage) -> Outcome<Server> {
