@@ -58,8 +58,7 @@ pub struct Running {
     public: Server,
     private: Option<Server>,
     leaving: Leaving,
-    tls: Option<Arc<TlsIdentity>>,
-    authorities: Option<Arc<ClientAuthorities>>,
+    files: TlsFiles,
     drain: DrainLimits,
 }
 
@@ -119,7 +118,7 @@ impl Running {
         *started = Some(system.clone());
         let sockets = Sockets::bind(&plan.listen, plan.mtls.as_ref(), plan.operator).await?;
         let address = sockets.address(plan.listen[0])?;
-        let (mtls, operator_address) = (sockets.asking_address(), sockets.operator_address());
+        let (mtls, operator) = (sockets.asking_address(), sockets.operator_address());
         let issuer = plan.issuer.at(address.port());
         let mutual_tls = plan.mtls.map(|plan| sockets::mutual_tls(plan, &issuer, mtls));
         let authorities = mutual_tls.as_ref().and_then(|mutual_tls| mutual_tls.authorities.clone());
@@ -158,39 +157,25 @@ impl Running {
         let extras = Extras { screens: options.screens, mailbox: options.mailbox.is_some() };
         // Boxed: everything that requests are served with is built in it.
         let app = Box::pin(App::new(&system, options, Arc::new(router::vitals(extras)))).await?;
-        let (tls, dice) = (plan.tls, system.dice());
+        let (files, dice) = (TlsFiles { tls: plan.tls, authorities }, system.dice());
         let serve = |listeners, limits| {
             let (addresses, dice) = (addresses.clone(), dice.clone());
             Server::start(ServerOptions { listeners, limits, addresses, dice })
         };
-        let (listeners, private) = sockets.listeners((&app, &steps), tls.as_ref());
+        let (listeners, private) = sockets.listeners((&app, &steps), files.tls.as_ref());
         let public = serve(listeners, connections.clone());
         let leaving = Leaving::default();
-        let operator = Operator {
+        let operators = Operator {
             system: system.clone(),
             vitals: app.vitals(),
             meter: public.meter(),
             leaving: leaving.clone(),
-            hosts: sockets::hosts_of_operators(operator_address),
+            hosts: sockets::hosts_of_operators(operator),
         };
         let few = ConnectionLimits { max_connections: OPERATORS, ..connections };
-        let private = private.map(|socket| {
-            let router = operator.router();
-            serve(vec![Listener { socket, tls: None, router }], few)
-        });
-        Ok(Self {
-            issuer,
-            address,
-            mtls,
-            operator: operator_address,
-            system,
-            public,
-            private,
-            leaving,
-            tls,
-            authorities,
-            drain,
-        })
+        let listener = |socket| Listener { socket, tls: None, router: operators.router() };
+        let private = private.map(|socket| serve(vec![listener(socket)], few));
+        Ok(Self { issuer, address, mtls, operator, system, public, private, leaving, files, drain })
     }
 
     /// What stands behind the listeners.
@@ -206,16 +191,7 @@ impl Running {
     /// Reads keys and certificates again; what cannot be read changes nothing.
     pub fn reload(&self) {
         self.system.reload_keys();
-        match self.tls.as_ref().map(|identity| identity.reload()) {
-            None => {}
-            Some(Ok(())) => tracing::info!("the certificate was read again"),
-            Some(Err(fault)) => tracing::error!(%fault, "the former certificate stays in use"),
-        }
-        match self.authorities.as_ref().map(|authorities| authorities.reload()) {
-            None => {}
-            Some(Ok(())) => tracing::info!("the authorities of clients were read again"),
-            Some(Err(fault)) => tracing::error!(%fault, "the former authorities stay in use"),
-        }
+        self.files.reload();
     }
 
     /// Accepts no more connections, finishes what is under way, and takes everything down.
@@ -231,6 +207,29 @@ impl Running {
             tracing::warn!(connections, "timeout ran out: connections were cut off");
         }
         orderly && drained == Drained::InOrder
+    }
+}
+
+/// What TLS goes by, read from files.
+struct TlsFiles {
+    tls: Option<Arc<TlsIdentity>>,
+    /// Whose certificates name clients.
+    authorities: Option<Arc<ClientAuthorities>>,
+}
+
+impl TlsFiles {
+    /// Reads all of it again; what cannot be read changes nothing.
+    fn reload(&self) {
+        match self.tls.as_ref().map(|identity| identity.reload()) {
+            None => {}
+            Some(Ok(())) => tracing::info!("the certificate was read again"),
+            Some(Err(fault)) => tracing::error!(%fault, "the former certificate stays in use"),
+        }
+        match self.authorities.as_ref().map(|authorities| authorities.reload()) {
+            None => {}
+            Some(Ok(())) => tracing::info!("the authorities of clients were read again"),
+            Some(Err(fault)) => tracing::error!(%fault, "the former authorities stay in use"),
+        }
     }
 }
 

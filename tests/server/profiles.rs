@@ -134,7 +134,7 @@ async fn a_code_lives_a_minute_whatever_is_configured() {
     let lifetimes = Lifetimes { authorization_code: Duration::from_mins(10), ..LIFETIMES };
     let bank = Bank::open_in("fapi2", TestOptions { lifetimes, ..TestOptions::default() }).await;
     let code = bank.code().await;
-    bank.server.clock.advance(Duration::from_secs(60));
+    bank.server.clock.advance(Duration::from_mins(1));
     let callback = callback("bank");
     bank.post(TOKEN, &redeeming(&code, &callback), true).await.refused(400, "invalid_grant");
     bank.server.stop().await;

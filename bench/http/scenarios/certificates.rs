@@ -110,10 +110,8 @@ fn check(body: &[u8], print: Option<&String>) -> Outcome<()> {
     let token = issued["access_token"].as_str().ok_or("there is no token")?;
     let payload = token.split('.').nth(1).ok_or("it is no token")?;
     let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload)?)?;
-    match claims["cnf"]["x5t#S256"].as_str() == print.map(String::as_str) {
-        true => Ok(()),
-        false => Err(format!("bound otherwise: {claims}").into()),
-    }
+    let is_right = claims["cnf"]["x5t#S256"].as_str() == print.map(String::as_str);
+    if is_right { Ok(()) } else { Err(format!("bound otherwise: {claims}").into()) }
 }
 
 fn section(shown: &[Vec<Round>; 4]) -> Section {

@@ -255,18 +255,20 @@ impl TokenFamily {
         // RFC 9700 §4.14.2: two callers hold this family's tokens, and one of them stole them. Where tokens stay, one that is
         // not the present one is from before they did, and tells nothing of the kind.
         if present.fingerprint != refresh.token {
-            return match refresh.rotates {
-                true => grant.end(End::Reused, Refusal::Reused),
-                false => Decision::refuse(Refusal::Unknown),
+            return if refresh.rotates {
+                grant.end(End::Reused, Refusal::Reused)
+            } else {
+                Decision::refuse(Refusal::Unknown)
             };
         }
         if now >= present.expires_at {
             return Decision::refuse(Refusal::Expired);
         }
         let access_until = issuing.access_until(now);
-        let next = match refresh.rotates {
-            true => issuing.token(alive.born_at, now),
-            false => issuing.staying(present.fingerprint, alive.born_at, now),
+        let next = if refresh.rotates {
+            issuing.token(alive.born_at, now)
+        } else {
+            issuing.staying(present.fingerprint, alive.born_at, now)
         };
         grant.issue(issuing, vec![Event::Rotated { access_until, refresh: next }])
     }
