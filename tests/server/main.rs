@@ -176,6 +176,7 @@ mod silent_hosts;
 mod site;
 mod statements;
 mod step_up;
+mod stolen_on_two_nodes;
 mod superseded;
 mod support;
 mod suspension_races;
