@@ -120,12 +120,14 @@ fn cannot_authenticate(client: &KnownClient) -> Option<&'static str> {
         {
             Some("it has no `client_secret`, so it cannot authenticate")
         }
-        Some(AuthMethod::PrivateKeyJwt) if !has_keys(metadata) => {
+        Some(AuthMethod::PrivateKeyJwt | AuthMethod::SelfSignedTlsClientAuth)
+            if !has_keys(metadata) =>
+        {
             Some("it has neither a `jwks_uri` nor a key in `jwks`, so it cannot authenticate")
         }
-        Some(AuthMethod::TlsClientAuth | AuthMethod::SelfSignedTlsClientAuth) => Some(
-            "it authenticates by a certificate, and this version asks for none: it cannot \
-             authenticate",
+        Some(AuthMethod::TlsClientAuth) if metadata.certificate_subject().is_none() => Some(
+            "it names no certificate, by `tls_client_auth_subject_dn` or another of its kind, so it \
+             cannot authenticate",
         ),
         _ => None,
     }

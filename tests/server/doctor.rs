@@ -185,6 +185,12 @@ jwks = { keys = [] }
 [[client]]
 client_id = "certified"
 redirect_uris = ["https://shop.example.com/cb"]
+token_endpoint_auth_method = "self_signed_tls_client_auth"
+jwks = { keys = [] }
+
+[[client]]
+client_id = "partner"
+redirect_uris = ["https://shop.example.com/cb"]
 token_endpoint_auth_method = "tls_client_auth"
 tls_client_auth_san_dns = "shop.example.com"
 
@@ -206,7 +212,7 @@ async fn clients_that_cannot_authenticate_and_permissions_of_no_api_are_said() {
         "! organization shops: the role `dreamer` has the permission `accounts:conjure`",
         "! client shop: it has no `client_secret` and names no `token_endpoint_auth_method`",
         "! client keyless: it has neither a `jwks_uri` nor a key",
-        "! client certified: it authenticates by a certificate",
+        "! client certified: it has neither a `jwks_uri` nor a key",
     ];
     let dry = installation.run(&["apply", "warned.toml", "--dry-run"]);
     let dry = String::from_utf8(dry.stdout).unwrap();
@@ -226,8 +232,8 @@ async fn clients_that_cannot_authenticate_and_permissions_of_no_api_are_said() {
     let looked = String::from_utf8(installation.run(&["doctor"]).stdout).unwrap();
     let named =
         |text: &str| looked.lines().any(|line| line.starts_with("look") && line.contains(text));
-    for text in ["shop: it has no", "keyless: it has", "certified: it auth", "`stok:read`"] {
+    for text in ["shop: it has no", "keyless: it has", "certified: it has", "`stok:read`"] {
         assert!(named(text), "{text}: {looked}");
     }
-    assert!(!named("page") && !named("keeper"), "{looked}");
+    assert!(!named("page") && !named("keeper") && !named("partner"), "{looked}");
 }
