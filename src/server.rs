@@ -4,6 +4,7 @@ mod plan;
 mod sockets;
 
 pub use plan::{Flows, Issuer, MtlsPlan, OperatorAddress, Plan, RuntimeOptions};
+pub use sockets::beside_issuer;
 
 use crate::{
     actors::{Courier, Couriers, StartError},

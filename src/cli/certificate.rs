@@ -36,7 +36,8 @@ pub(super) fn concerns(cert: &Path, issuer: Option<&str>, now: Timestamp) -> Vec
     concerns.map(say).collect()
 }
 
-fn untimely(der: &CertificateDer<'_>, now: Timestamp) -> Option<Concern> {
+/// Judges a certificate by its time alone.
+pub(super) fn untimely(der: &CertificateDer<'_>, now: Timestamp) -> Option<Concern> {
     let (_, certificate) = x509_parser::parse_x509_certificate(der).ok()?;
     let (begins, ends) = (certificate.validity().not_before, certificate.validity().not_after);
     let now = now.seconds();

@@ -1,5 +1,9 @@
-//! `porteiro client`: lists, shows, suspends, enables and deletes clients, and rotates their secrets;
-//! `porteiro apply` makes and changes them.
+//! `porteiro client`: lists, shows, suspends, enables and deletes clients, rotates their secrets, and says what to
+//! register for a certificate; `porteiro apply` makes and changes them.
+
+mod certificate;
+mod certificate_guide;
+mod register;
 
 use super::{
     Failure,
@@ -57,6 +61,8 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Say how to make a certificate for one and what to register for it; needs no database
+    Certificate(certificate::Certificate),
 }
 
 #[derive(Debug, Args)]
@@ -73,9 +79,13 @@ pub(super) struct Changing {
 }
 
 pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), Failure> {
+    if let Command::Certificate(asked) = command {
+        return certificate::run(asked, given);
+    }
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let workbench = open_workbench(&loaded).await?;
     let done = match command {
+        Command::Certificate(_) => Ok(()),
         Command::List { organization, json } => {
             list(&workbench, organization.as_deref(), json).await
         }

@@ -38,7 +38,7 @@ pub(super) const DEV_FOLDER: &str = ".porteiro";
 
 /// The configuration that a command was given.
 pub(super) struct CommandSettings {
-    file: Option<PathBuf>,
+    pub(super) file: Option<PathBuf>,
     environment: Vec<(OsString, OsString)>,
     flags: Vec<Flag>,
     /// The settings that this command also takes as flags.

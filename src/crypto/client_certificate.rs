@@ -9,13 +9,18 @@ use crate::domain::{
     client::CertificateNames,
     distinguished_name::{Attribute, DistinguishedName},
 };
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
 use core::net::IpAddr;
 use rustls::pki_types::CertificateDer;
 use serde_json::{Value, json};
 use x509_parser::{
-    certificate::X509Certificate, extensions::GeneralName, public_key::PublicKey,
-    x509::SubjectPublicKeyInfo,
+    certificate::X509Certificate,
+    extensions::GeneralName,
+    public_key::PublicKey,
+    x509::{SubjectPublicKeyInfo, X509Version},
 };
 
 /// Certificates in a chain: more than any authority needs.
@@ -58,6 +63,19 @@ pub enum CertificateFault {
     NotValidYet,
 }
 
+/// What a certificate lacks that an authority has issued to a client, beside a good time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    #[error("is not of version 3, and TLS takes no other")]
+    Version,
+    #[error("names usages, and digitalSignature is not among them")]
+    Usage,
+    #[error("names extended usages, and clientAuth is not among them")]
+    NotForClients,
+    #[error("is an authority's own (CA:TRUE)")]
+    Authority,
+}
+
 impl ClientCertificate {
     /// Reads a chain.
     pub fn read(chain: Vec<CertificateDer<'static>>) -> Result<Self, CertificateFault> {
@@ -84,6 +102,41 @@ impl ClientCertificate {
     /// Its own certificate, and those that lead to its authority.
     pub fn parts(&self) -> Option<(&CertificateDer<'static>, &[CertificateDer<'static>])> {
         self.chain.split_first()
+    }
+
+    fn parsed(&self) -> Option<X509Certificate<'_>> {
+        let (own, _) = self.parts()?;
+        x509_parser::parse_x509_certificate(own).ok().map(|(_, certificate)| certificate)
+    }
+
+    /// Its public key as a key set has it, with the certificate (RFC 7517 §4.7); none if a key set holds none of that kind.
+    pub fn jwk(&self) -> Option<Value> {
+        let mut jwk = public_key(self.parsed()?.public_key())?;
+        jwk["x5c"] = json!([STANDARD.encode(self.parts()?.0)]);
+        Some(jwk)
+    }
+
+    /// Tells whether its holder has issued it, and no authority.
+    pub fn is_self_issued(&self) -> bool {
+        self.parsed().is_some_and(|one| one.subject().as_raw() == one.issuer().as_raw())
+    }
+
+    /// Says what keeps it from naming a client, whatever its authority.
+    pub fn unfit(&self) -> Vec<Unfit> {
+        let Some(one) = self.parsed() else { return Vec::new() };
+        let extended = one.extended_key_usage().ok().flatten();
+        let lacks = [
+            (one.version() != X509Version::V3, Unfit::Version),
+            (!self.may_sign, Unfit::Usage),
+            (extended.is_some_and(|usage| !usage.value.client_auth), Unfit::NotForClients),
+            (one.is_ca(), Unfit::Authority),
+        ];
+        lacks.into_iter().filter(|(lacks, _)| *lacks).map(|(_, unfit)| unfit).collect()
+    }
+
+    /// From when until when it is good.
+    pub fn times(&self) -> (Timestamp, Timestamp) {
+        (Timestamp::from_seconds(self.begins), Timestamp::from_seconds(self.ends))
     }
 
     /// Tells whether it is good now: a connection may outlive it.
@@ -235,6 +288,9 @@ pub(super) mod tests {
             };
             assert_eq!(read.key, thumbprint(&jwk));
             assert!(read.key.is_some());
+            let told = read.jwk().unwrap();
+            assert_eq!(told["x5c"], json!([STANDARD.encode(certificate.der())]));
+            assert_eq!(thumbprint(&told), read.key);
         }
     }
 
@@ -252,6 +308,34 @@ pub(super) mod tests {
         let usage = |purpose| read(move |params| params.key_usages = vec![purpose]).may_sign;
         assert!(usage(KeyUsagePurpose::DigitalSignature));
         assert!(!usage(KeyUsagePurpose::KeyEncipherment));
+    }
+
+    #[test]
+    fn what_an_authority_must_have_said_is_told() {
+        use rcgen::{BasicConstraints, ExtendedKeyUsagePurpose, IsCa};
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, "authority");
+        let key = KeyPair::generate().unwrap();
+        let authority = rcgen::CertifiedIssuer::self_signed(params, key).unwrap();
+        let own = CertificateParams::new(Vec::new()).unwrap();
+        let issued = own.signed_by(&KeyPair::generate().unwrap(), &authority).unwrap();
+        let issued = ClientCertificate::read(vec![issued.der().clone()]).unwrap();
+        assert!(!issued.is_self_issued());
+        assert_eq!(issued.unfit(), []);
+        let authority = ClientCertificate::read(vec![authority.der().clone()]).unwrap();
+        assert!(authority.is_self_issued());
+        assert_eq!(authority.unfit(), [Unfit::Authority]);
+        let wrong = read(|params| {
+            params.key_usages = vec![KeyUsagePurpose::KeyEncipherment];
+            params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        });
+        assert_eq!(wrong.unfit(), [Unfit::Usage, Unfit::NotForClients]);
+        let good = read(|params| {
+            params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+            params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        });
+        assert_eq!(good.unfit(), []);
     }
 
     #[test]

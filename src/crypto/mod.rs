@@ -34,7 +34,7 @@ mod webhook;
 pub use api_key::{API_KEY_PREFIX, PresentedKey, mint_api_key, read_api_key};
 pub use base32::{decode_base32, encode_base32};
 pub use client_authorities::{AuthoritiesFault, ClientAuthorities, Untrusted};
-pub use client_certificate::{CertificateFault, ClientCertificate, check_size};
+pub use client_certificate::{CertificateFault, ClientCertificate, Unfit, check_size};
 pub use client_keys::{ClientEvidence, ClientKeys, Unverified};
 pub use dpop_nonce::{is_dpop_nonce, mint_dpop_nonce};
 pub use jws::{Jws, JwsFault};

@@ -96,13 +96,16 @@ async fn asking_listener(
 /// Says where clients with certificates are served: by default on the issuer's host, at the port that was bound.
 pub(super) fn mutual_tls(mtls: MtlsPlan, issuer: &str, bound: Option<SocketAddr>) -> MutualTls {
     let MtlsPlan { url, authorities, forwarded, .. } = mtls;
-    let beside_issuer = || {
-        let mut url = Url::parse(issuer).ok()?;
-        url.set_scheme("https").ok()?;
-        url.set_port(Some(bound?.port())).ok()?;
-        Some(url.origin().ascii_serialization())
-    };
+    let beside_issuer = || beside_issuer(issuer, bound?.port());
     MutualTls { url: url.or_else(beside_issuer), authorities, forwarded }
+}
+
+/// The origin of what listens at a port of the issuer's host, over TLS.
+pub fn beside_issuer(issuer: &str, port: u16) -> Option<String> {
+    let mut url = Url::parse(issuer).ok()?;
+    url.set_scheme("https").ok()?;
+    url.set_port(Some(port)).ok()?;
+    Some(url.origin().ascii_serialization())
 }
 
 /// On loopback no name but loopback's leads there by right.

@@ -14,9 +14,10 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, sync::Arc};
 use tempfile::TempDir;
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, task::JoinSet};
 use tokio_rustls::{
     TlsConnector,
+    client::TlsStream,
     rustls::{
         ClientConfig, RootCertStore,
         crypto::aws_lc_rs,
@@ -59,6 +60,15 @@ impl Partners {
         fs::write(folder.path().join("cert.pem"), own.cert.pem()).unwrap();
         fs::write(folder.path().join("key.pem"), own.signing_key.serialize_pem()).unwrap();
         Self { issuer, folder, server: own.cert.der().clone() }
+    }
+
+    /// The certificate of the authority.
+    pub fn authority(&self) -> String {
+        self.issuer.pem()
+    }
+
+    pub fn authority_der(&self) -> CertificateDer<'static> {
+        self.issuer.der().clone()
     }
 
     fn identity(&self) -> Arc<TlsIdentity> {
@@ -130,6 +140,24 @@ impl CertificateHolder {
         })
     }
 
+    /// Its own certificate, as a file has it.
+    pub fn pem(&self) -> String {
+        let text = STANDARD.encode(&self.chain[0]);
+        format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
+    }
+
+    /// A client of Acme that is known by this very certificate, as a file for `apply` has it.
+    pub fn registration(&self, client: &str) -> String {
+        let jwk = self.jwk();
+        let member = |name: &str| format!("{name} = {}", jwk[name]);
+        let key = ["kty", "crv", "x", "y", "x5c"].map(member).join(", ");
+        format!(
+            "[[client]]\nclient_id = \"{client}\"\norganization = \"acme\"\nroles = [\"clerk\"]\n\
+             token_endpoint_auth_method = \"self_signed_tls_client_auth\"\n\
+             jwks = {{ keys = [{{ {key} }}] }}\n"
+        )
+    }
+
     /// As a proxy tells of it (RFC 9440).
     pub fn header(&self) -> String {
         format!(":{}:", STANDARD.encode(&self.chain[0]))
@@ -176,16 +204,30 @@ impl OverTls<'_> {
         crate::http::request(method, self.address, path)
     }
 
-    pub async fn try_send(&self, request: Request<Full<Bytes>>) -> Result<Answer, Failure> {
+    async fn connect(&self) -> Result<TlsStream<TcpStream>, Failure> {
         let stream = TcpStream::connect(self.address).await?;
         let connector = TlsConnector::from(Arc::new(self.config()?));
-        let stream = connector.connect("localhost".try_into()?, stream).await?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        let running = tokio::spawn(connection);
-        let (head, body) = sender.send_request(request).await?.into_parts();
-        let body = body.collect().await?.to_bytes();
-        running.abort();
-        Ok(Answer { status: head.status, headers: head.headers, body })
+        Ok(connector.connect("localhost".try_into()?, stream).await?)
+    }
+
+    /// The certificate that the server shows.
+    pub async fn shown(&self) -> Result<CertificateDer<'static>, Failure> {
+        let stream = self.connect().await?;
+        let shown = stream.get_ref().1.peer_certificates().ok_or("it shows none")?;
+        Ok(shown[0].clone().into_owned())
+    }
+
+    /// Makes a connection that is kept.
+    pub async fn open(&self) -> Result<Kept, Failure> {
+        let io = TokioIo::new(self.connect().await?);
+        let (sender, connection) = http1::handshake(io).await?;
+        let mut running = JoinSet::new();
+        running.spawn(async { drop(connection.await) });
+        Ok(Kept { sender, running })
+    }
+
+    pub async fn try_send(&self, request: Request<Full<Bytes>>) -> Result<Answer, Failure> {
+        self.open().await?.send(request).await
     }
 
     pub async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
@@ -205,10 +247,35 @@ impl OverTls<'_> {
         self.send(request.body(Full::default()).unwrap()).await
     }
 
-    /// Asks for a token in a client's own name.
-    pub async fn ask(&self, client: &str, scope: &str) -> Answer {
+    /// The request for a token in a client's own name.
+    pub fn asking(&self, client: &str, scope: &str) -> Request<Full<Bytes>> {
         let fields =
             [("grant_type", "client_credentials"), ("client_id", client), ("scope", scope)];
-        self.post("/connect/token", &fields).await
+        let kind = "application/x-www-form-urlencoded";
+        let request = self.request(Method::POST, "/connect/token").header("content-type", kind);
+        request.body(form(&fields)).unwrap()
+    }
+
+    /// Asks for a token in a client's own name.
+    pub async fn ask(&self, client: &str, scope: &str) -> Answer {
+        self.send(self.asking(client, scope)).await
+    }
+}
+
+/// A connection over TLS that lasts for several requests; it ends with the value.
+pub struct Kept {
+    sender: http1::SendRequest<Full<Bytes>>,
+    running: JoinSet<()>,
+}
+
+impl Kept {
+    pub async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Answer, Failure> {
+        if self.running.is_empty() {
+            return Err("the connection has ended".into());
+        }
+        self.sender.ready().await?;
+        let (head, body) = self.sender.send_request(request).await?.into_parts();
+        let body = body.collect().await?.to_bytes();
+        Ok(Answer { status: head.status, headers: head.headers, body })
     }
 }

@@ -31,6 +31,7 @@ mod bounds;
 mod brand;
 mod browser;
 mod browser_screens;
+mod certificate_command;
 mod certificate_holder;
 mod changing;
 mod channels;
