@@ -3,13 +3,16 @@
 //! Where there is none the tests that need it say so and pass; `PORTEIRO_TEST_REQUIRE_CHROMIUM=1` makes
 //! that a failure. `bin/test` installs it where it can.
 
-use crate::http::{Answer, request, send};
+use crate::{
+    http::{Answer, request, send},
+    programs::find,
+};
 use hyper::Method;
 use serde_json::{Value, json};
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
 };
@@ -249,12 +252,6 @@ impl Chromium {
 /// A script of a test may be long.
 fn shortened(body: &Value) -> String {
     body.to_string().chars().take(200).collect()
-}
-
-/// Finds a program as a shell does.
-fn find(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 #[expect(
