@@ -74,6 +74,20 @@ impl Authority {
         protocols: &[&str],
         versions: &[&'static SupportedProtocolVersion],
     ) -> io::Result<TlsStream<TcpStream>> {
+        self.secure_by(TcpStream::connect(address).await?, protocols, versions).await
+    }
+
+    /// Makes a connection a secure one.
+    pub(super) async fn secure(&self, tcp: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+        self.secure_by(tcp, &[], rustls::ALL_VERSIONS).await
+    }
+
+    async fn secure_by(
+        &self,
+        tcp: TcpStream,
+        protocols: &[&str],
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> io::Result<TlsStream<TcpStream>> {
         let mut roots = RootCertStore::empty();
         roots.add(self.issuer.der().clone()).unwrap();
         let mut config = ClientConfig::builder_with_provider(aws_lc_rs::default_provider().into())
@@ -84,7 +98,6 @@ impl Authority {
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         config.resumption = Resumption::disabled();
         let name = ServerName::try_from("localhost").unwrap();
-        let tcp = TcpStream::connect(address).await?;
         TlsConnector::from(Arc::new(config)).connect(name, tcp).await
     }
 }

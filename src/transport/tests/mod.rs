@@ -6,6 +6,7 @@ mod connection_state;
 mod crowding;
 mod drain;
 mod drain_under_load;
+mod handshakes;
 mod identity;
 mod limits;
 mod requests;
