@@ -1,5 +1,6 @@
 //! Every module of the plans has its test, and no test is left that is none.
 
+use super::plans::{FAPI_CIBA, MESSAGE_SIGNING, SECURITY_PROFILE};
 use std::{collections::BTreeSet, fs};
 
 /// A plan, the file of its tests, and its modules by their public names.
@@ -112,16 +113,30 @@ const PLANS: [(&str, &str, &[&str]); 5] = [
 #[test]
 fn every_module_of_the_plans_has_one_test_under_its_name() {
     for (plan, file, modules) in PLANS {
-        let source = fs::read_to_string(format!("tests/conformance/{file}")).unwrap();
-        let tests: BTreeSet<&str> = source
-            .split("#[tokio::test]\nasync fn ")
-            .skip(1)
-            .map(|rest| rest.split('(').next().unwrap())
-            .collect();
-        let named: Vec<String> =
-            modules.iter().map(|name| name.to_ascii_lowercase().replace('-', "_")).collect();
-        let named: BTreeSet<&str> = named.iter().map(String::as_str).collect();
-        assert_eq!(tests, named, "{plan}");
-        assert_eq!(modules.len(), named.len(), "{plan}");
+        listed(plan, file, modules);
     }
+    let signing = [SECURITY_PROFILE, MESSAGE_SIGNING].concat();
+    for (plan, file, modules) in [
+        ("fapi2-security-profile-final-test-plan", "fapi2/security_profile.rs", SECURITY_PROFILE),
+        ("fapi2-message-signing-final-test-plan", "fapi2/message_signing.rs", &signing),
+        ("fapi-ciba-id1-test-plan", "fapi_ciba/plan.rs", FAPI_CIBA),
+    ] {
+        listed(plan, file, modules);
+    }
+}
+
+/// Insists that a file has a test for each module of a plan, and no other.
+#[track_caller]
+fn listed(plan: &str, file: &str, modules: &[&str]) {
+    let source = fs::read_to_string(format!("tests/conformance/{file}")).unwrap();
+    let tests: BTreeSet<&str> = source
+        .split("#[tokio::test]\nasync fn ")
+        .skip(1)
+        .map(|rest| rest.split('(').next().unwrap())
+        .collect();
+    let named: Vec<String> =
+        modules.iter().map(|name| name.to_ascii_lowercase().replace('-', "_")).collect();
+    let named: BTreeSet<&str> = named.iter().map(String::as_str).collect();
+    assert_eq!(tests, named, "{plan}");
+    assert_eq!(modules.len(), named.len(), "{plan}");
 }

@@ -37,7 +37,7 @@ pub const FORBIDDEN: u8 = 10;
 
 /// The notification endpoint of a client.
 pub struct Endpoint {
-    uri: String,
+    pub uri: String,
     mood: Arc<AtomicU8>,
     /// What came, head and body.
     got: Arc<Mutex<Vec<String>>>,
@@ -59,7 +59,7 @@ async fn answer_slowly(mut stream: TcpStream, mood: u8) {
 }
 
 impl Endpoint {
-    async fn open(mood: u8) -> Self {
+    pub async fn open(mood: u8) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let uri = format!("http://{}/ping", listener.local_addr().unwrap());
         let (mood, got) = (Arc::new(AtomicU8::new(mood)), Arc::<Mutex<Vec<_>>>::default());
@@ -102,6 +102,11 @@ impl Endpoint {
             }
         });
         Self { uri, mood, got }
+    }
+
+    /// Every request that came, head and body.
+    pub fn came(&self) -> Vec<String> {
+        self.got.lock().unwrap().clone()
     }
 
     pub fn count(&self) -> usize {

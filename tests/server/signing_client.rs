@@ -79,7 +79,12 @@ impl RsaClientKey {
 
     pub fn sign(&self, algorithm: Algorithm, claims: &Value) -> String {
         let header = json!({ "alg": format!("{algorithm:?}"), "kid": self.jwk["kid"] });
-        let message = message(&header, claims);
+        self.sign_under(algorithm, &header, claims)
+    }
+
+    /// Signs by an algorithm, whatever the header says.
+    pub fn sign_under(&self, algorithm: Algorithm, header: &Value, claims: &Value) -> String {
+        let message = message(header, claims);
         let signature = crypto::sign(message.as_bytes(), &self.key, algorithm).unwrap();
         format!("{message}.{signature}")
     }
