@@ -1,8 +1,6 @@
-//! The core behaviours of CIBA, after the modules of `fapi-ciba-id1-test-plan` that need no client
-//! certificate; each test is named after its module.
-//!
-//! Those about requests that live for more than an hour are rules of the profile, whose clients need
-//! certificates: `domain::request_object` has their tests.
+//! The core behaviours of CIBA, after the modules of `fapi-ciba-id1-test-plan`, for clients without a
+//! profile; each test is named after its module. The plan itself, for clients of the profile, is
+//! `fapi_ciba`.
 
 use crate::{
     ciba::{ANA, GRANT, ask, open_in, poll, say, start},

@@ -71,7 +71,8 @@ impl Partners {
         self.issuer.der().clone()
     }
 
-    fn identity(&self) -> Arc<TlsIdentity> {
+    /// What the server shows, and its key.
+    pub fn identity(&self) -> Arc<TlsIdentity> {
         let at = |name: &str| self.folder.path().join(name);
         Arc::new(TlsIdentity::load(&at("cert.pem"), &at("key.pem")).unwrap())
     }

@@ -32,7 +32,7 @@ use porteiro::{
     },
     store::{FaultInjection, NothingFails},
     system::Workbench,
-    transport::{ConnectionLimits, DrainLimits},
+    transport::{ConnectionLimits, DrainLimits, TlsIdentity},
 };
 use serde_json::Value;
 use std::{
@@ -180,6 +180,8 @@ pub struct TestOptions {
     pub lifetimes: Lifetimes,
     /// Whether proofs need a nonce.
     pub dpop_nonce: bool,
+    /// What is shown where no certificates are asked for; without it there is no TLS.
+    pub tls: Option<Arc<TlsIdentity>>,
     /// How clients come with certificates.
     pub mtls: Option<MtlsPlan>,
     pub registration: bool,
@@ -229,6 +231,7 @@ impl Default for TestOptions {
             links,
             lifetimes: LIFETIMES,
             dpop_nonce: false,
+            tls: None,
             mtls: None,
             registration: true,
             sign_up: SignUp { open: true, proof_of_work_bits: 0 },
@@ -399,7 +402,7 @@ async fn start(options: TestOptions, place: Place) -> Result<Running, ServerErro
         store: url,
         read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Refused)),
         listen: vec![loopback()],
-        tls: None,
+        tls: options.tls,
         mtls: options.mtls,
         operator: OperatorAddress::At(options.operator),
         lifetimes: options.lifetimes,

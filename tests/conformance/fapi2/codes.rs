@@ -29,7 +29,7 @@ pub async fn holder_of_key(run: &Run) {
         false => &["invalid_client", "invalid_request", "invalid_grant"],
     };
     run.refused(&answer, codes);
-    tls::scan(run.server.running.mtls.unwrap()).await;
+    tls::scan(run).await;
 }
 
 pub async fn code_of_another(run: &Run) {

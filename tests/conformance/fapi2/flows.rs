@@ -5,6 +5,8 @@ use super::{
     run::Run,
 };
 use crate::person::{claims, text};
+use http_body_util::Full;
+use hyper::Method;
 use serde_json::json;
 
 pub async fn happy_flow(run: &Run) {
@@ -19,6 +21,11 @@ pub async fn happy_flow(run: &Run) {
     let second = run.tokens(two, &asked).await;
     let second = text(&second["access_token"]);
     run.spend(two, second).await;
+    // FAPI 2.0 §5.2.2: no script of another site reads the authorization endpoint.
+    let path = "/connect/authorize?client_id=a";
+    let request = run.server.request(Method::GET, path).header("origin", "https://other.example");
+    let answer = run.server.send(request.body(Full::default()).unwrap()).await;
+    assert_eq!(answer.header("access-control-allow-origin"), None, "{run}: {answer:?}");
     if !run.variant.own_resource() {
         return;
     }

@@ -2,6 +2,8 @@
 //!
 //! The library that the tests connect with speaks none of them, so the first message is written here.
 
+use super::run::Run;
+use crate::support::TestOptions;
 use std::net::SocketAddr;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -59,14 +61,23 @@ async fn goes_on(address: SocketAddr, version: u16, suites: &[u16]) -> bool {
     stream.read_exact(&mut kind).await.is_ok() && kind == [22]
 }
 
-/// Insists that the address speaks TLS 1.2 with good suites, and nothing that is worse.
-pub async fn scan(address: SocketAddr) {
-    assert!(goes_on(address, TLS_1_2, &STRONG).await, "TLS 1.2 with good suites");
+/// Insists that both listeners speak TLS 1.2 with good suites, and nothing that is worse. The tests call the
+/// public one without TLS, so another node opens it with.
+pub async fn scan(run: &Run) {
+    scan_at(run, run.server.running.mtls.unwrap()).await;
+    let options = TestOptions { tls: Some(run.partners.identity()), ..TestOptions::default() };
+    let node = run.server.beside(options).await;
+    scan_at(run, node.running.address).await;
+    node.stop().await;
+}
+
+async fn scan_at(run: &Run, address: SocketAddr) {
+    assert!(goes_on(address, TLS_1_2, &STRONG).await, "{run}: TLS 1.2 with good suites");
     for version in [TLS_1_0, TLS_1_1] {
         let all = [&STRONG[..], &WEAK].concat();
-        assert!(!goes_on(address, version, &all).await, "version {version:#x}");
+        assert!(!goes_on(address, version, &all).await, "{run}: version {version:#x}");
     }
     for suite in WEAK {
-        assert!(!goes_on(address, TLS_1_2, &[suite]).await, "suite {suite:#x}");
+        assert!(!goes_on(address, TLS_1_2, &[suite]).await, "{run}: suite {suite:#x}");
     }
 }

@@ -82,7 +82,7 @@ pub async fn whole_way(run: &Run) {
         let long = json!({ "client_notification_token": "a".repeat(1_024) });
         run.begin(&run.one, &long).await;
     }
-    tls::scan(run.server.running.mtls.unwrap()).await;
+    tls::scan(run).await;
 }
 
 pub async fn user_rejects_authentication(run: &Run) {
@@ -161,5 +161,5 @@ pub async fn holder_of_key(run: &Run) {
     run.refused(&answer, &["invalid_client", "invalid_request", "invalid_grant"]);
     // It is good for the client that holds the key.
     assert_eq!(run.redeeming(&run.one, id).send().await.status, 200, "{run}");
-    tls::scan(run.server.running.mtls.unwrap()).await;
+    tls::scan(run).await;
 }
