@@ -24,9 +24,10 @@ pub async fn client_id_of_another(run: &Run) {
 pub async fn holder_of_key(run: &Run) {
     let code = run.code(&run.one, &run.asked(&run.one)).await;
     let answer = run.redeeming(&run.one, &code).unbound().send().await;
-    let codes: &[&str] = match run.variant.dpop() {
-        true => &["invalid_request", "invalid_grant", "invalid_dpop_proof"],
-        false => &["invalid_client", "invalid_request", "invalid_grant"],
+    let codes: &[&str] = if run.variant.dpop() {
+        &["invalid_request", "invalid_grant", "invalid_dpop_proof"]
+    } else {
+        &["invalid_client", "invalid_request", "invalid_grant"]
     };
     run.refused(&answer, codes);
     tls::scan(run).await;

@@ -12,9 +12,10 @@ fn has(metadata: &Value, member: &str, wanted: &[&str]) -> bool {
 }
 
 pub async fn end_point_verification(run: &Run) {
-    let path = match run.variant.openid {
-        true => "/.well-known/openid-configuration",
-        false => "/.well-known/oauth-authorization-server",
+    let path = if run.variant.openid {
+        "/.well-known/openid-configuration"
+    } else {
+        "/.well-known/oauth-authorization-server"
     };
     let answer = run.server.get(path).await;
     assert_eq!(answer.status, 200, "{run}: {answer:?}");

@@ -22,7 +22,7 @@ async fn whole_way(run: &Run, otherwise: Value) {
     let token = text(&tokens["access_token"]);
     run.spend(client, token).await;
     if run.variant.own_resource() {
-        let proof = run.proof_for(&client.holder, token, otherwise.clone());
+        let proof = run.proof_for(&client.holder, token, &otherwise);
         let answer = run.visit(client, token).proving(&[proof]).send().await;
         assert_eq!(answer.status, 200, "{run}: {answer:?}");
     }

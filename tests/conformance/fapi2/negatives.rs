@@ -52,7 +52,7 @@ pub async fn dpop_negative_tests(run: &Run) {
         ("too early", sign(&header, json!({ "iat": early }))),
         ("too late", sign(&header, json!({ "iat": late }))),
         ("another token", sign(&header, json!({ "ath": hash("another") }))),
-        ("another key", run.proof_for(&other, token, json!({}))),
+        ("another key", run.proof_for(&other, token, &json!({}))),
     ];
     for claim in ["jti", "htm", "htu", "iat", "ath"] {
         bad.push((claim, sign(&header, json!({ claim: null }))));

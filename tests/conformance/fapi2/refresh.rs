@@ -29,9 +29,10 @@ pub async fn refresh_token(run: &Run) {
     assert_eq!(answer.header("cache-control"), Some("no-store"), "{run}");
     let renewed = answer.json();
     assert_eq!(renewed["token_type"], tokens["token_type"], "{run}");
-    let bound = match run.variant.dpop() {
-        true => json!({ "jkt": other.thumbprint() }),
-        false => run.confirmation(one),
+    let bound = if run.variant.dpop() {
+        json!({ "jkt": other.thumbprint() })
+    } else {
+        run.confirmation(one)
     };
     assert_eq!(claims(&renewed["access_token"])["cnf"], bound, "{run}");
     // FAPI 2.0 §5.3.2.1: it does not rotate. What came is used on, after a while, over and over.
@@ -45,9 +46,10 @@ pub async fn refresh_token(run: &Run) {
     }
     let answer = refreshing(run, one, token).unauthenticated(one).send().await;
     run.refused(&answer, &["invalid_client", "invalid_grant", "invalid_request"]);
-    let codes: &[&str] = match run.variant.dpop() {
-        true => &["invalid_request", "invalid_grant", "invalid_dpop_proof"],
-        false => &["invalid_client", "invalid_request", "invalid_grant"],
+    let codes: &[&str] = if run.variant.dpop() {
+        &["invalid_request", "invalid_grant", "invalid_dpop_proof"]
+    } else {
+        &["invalid_client", "invalid_request", "invalid_grant"]
     };
     run.refused(&refreshing(run, one, token).unbound().send().await, codes);
     let others = run.tokens(two, &run.asked(two)).await;

@@ -143,9 +143,10 @@ fn provisioned(variant: Variant, client: &Client) -> String {
     if matches!(*client.signer, Signer::Rsa(_)) {
         lines.push("authorization_signed_response_alg = \"PS256\"".to_owned());
     }
-    let bound = match variant.dpop() {
-        true => "dpop_bound_access_tokens",
-        false => "tls_client_certificate_bound_access_tokens",
+    let bound = if variant.dpop() {
+        "dpop_bound_access_tokens"
+    } else {
+        "tls_client_certificate_bound_access_tokens"
     };
     lines.push(format!("{bound} = true"));
     if variant.signed {

@@ -115,7 +115,7 @@ impl Run {
     }
 
     /// A proof of now for the API that a token is for.
-    pub fn proof_for(&self, holder: &KeyHolder, token: &str, otherwise: Value) -> String {
+    pub fn proof_for(&self, holder: &KeyHolder, token: &str, otherwise: &Value) -> String {
         let mut usual = json!({ "ath": hash(token), "iat": self.now() });
         usual.as_object_mut().unwrap().extend(otherwise.as_object().unwrap().clone());
         holder.proof("GET", self.resource(), usual)
@@ -124,7 +124,7 @@ impl Run {
     /// Presents a token to our API as its client does.
     pub fn visit<'a>(&'a self, client: &'a Client, token: &str) -> Visit<'a> {
         let scheme = if self.variant.dpop() { "DPoP" } else { "Bearer" };
-        let proof = || ("dpop", self.proof_for(&client.holder, token, json!({})));
+        let proof = || ("dpop", self.proof_for(&client.holder, token, &json!({})));
         Visit {
             run: self,
             path: self.resource().to_owned(),

@@ -33,35 +33,35 @@ pub struct Variant {
 }
 
 impl Variant {
-    pub fn dpop(&self) -> bool {
+    pub fn dpop(self) -> bool {
         self.constraint == Constraint::Dpop
     }
 
-    pub fn private_key_jwt(&self) -> bool {
+    pub fn private_key_jwt(self) -> bool {
         self.authentication == Authentication::PrivateKeyJwt
     }
 
     /// Tells whether the client comes with a certificate.
-    pub fn certified(&self) -> bool {
+    pub fn certified(self) -> bool {
         !self.dpop() || !self.private_key_jwt()
     }
 
     /// Tells whether the API that the tokens are for is this server. Details are for the invoices API,
     /// which without `openid` is the only one that takes the token.
-    pub fn own_resource(&self) -> bool {
+    pub fn own_resource(self) -> bool {
         self.openid || !self.rar
     }
 
-    pub fn openid_connect(&self) -> bool {
+    pub fn openid_connect(self) -> bool {
         self.openid
     }
 
-    pub fn dpop_at_own_resource(&self) -> bool {
+    pub fn dpop_at_own_resource(self) -> bool {
         self.dpop() && self.own_resource()
     }
 
     /// The profile that its clients are bound to: the one of signed messages demands both kinds.
-    pub fn profile(&self) -> &'static str {
+    pub fn profile(self) -> &'static str {
         if self.signed && self.jarm { "fapi2-message-signing" } else { "fapi2" }
     }
 }
@@ -115,6 +115,6 @@ pub fn signed_somehow() -> Vec<Variant> {
 }
 
 /// Leaves those for which a plan restricts a module.
-pub fn only(variants: Vec<Variant>, which: fn(&Variant) -> bool) -> Vec<Variant> {
-    variants.into_iter().filter(which).collect()
+pub fn only(variants: Vec<Variant>, which: fn(Variant) -> bool) -> Vec<Variant> {
+    variants.into_iter().filter(|variant| which(*variant)).collect()
 }

@@ -29,9 +29,10 @@ pub async fn end_point_verification(run: &Run) {
         has("token_endpoint_auth_signing_alg_values_supported", algorithm);
         has("id_token_signing_alg_values_supported", algorithm);
     }
-    let methods: &[&str] = match run.variant.private_key_jwt() {
-        true => &["private_key_jwt"],
-        false => &["tls_client_auth", "self_signed_tls_client_auth"],
+    let methods: &[&str] = if run.variant.private_key_jwt() {
+        &["private_key_jwt"]
+    } else {
+        &["tls_client_auth", "self_signed_tls_client_auth"]
     };
     for method in methods {
         has("token_endpoint_auth_methods_supported", method);

@@ -48,7 +48,7 @@ pub fn pinged() -> Vec<Mode> {
 
 /// A variant that is being run.
 pub struct Run {
-    run: run::Run,
+    base: run::Run,
     pub ping: bool,
     pub endpoint: Endpoint,
 }
@@ -57,13 +57,13 @@ impl std::ops::Deref for Run {
     type Target = run::Run;
 
     fn deref(&self) -> &run::Run {
-        &self.run
+        &self.base
     }
 }
 
 impl std::fmt::Display for Run {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.run.fmt(f)
+        self.base.fmt(f)
     }
 }
 
@@ -79,10 +79,8 @@ pub async fn each_answered(modes: Vec<Mode>, mood: u8, module: impl AsyncFn(&Run
         let options = TestOptions { private_networks: true, ..TestOptions::default() };
         let (server, partners) = stage(options).await;
         let endpoint = Endpoint::open(mood).await;
-        let authentication = match private_key_jwt {
-            true => Authentication::PrivateKeyJwt,
-            false => Authentication::Mtls,
-        };
+        let authentication =
+            if private_key_jwt { Authentication::PrivateKeyJwt } else { Authentication::Mtls };
         let variant = Variant {
             authentication,
             constraint: Constraint::Mtls,
@@ -108,11 +106,11 @@ pub async fn each_answered(modes: Vec<Mode>, mood: u8, module: impl AsyncFn(&Run
             }
             server.apply(&lines.join("\n")).await;
         }
-        let run = run::Run { server, partners, variant, label, one, two };
-        let run = Run { run, ping, endpoint };
+        let base = run::Run { server, partners, variant, label, one, two };
+        let run = Run { base, ping, endpoint };
         // Boxed: a module is long.
         Box::pin(module(&run)).await;
-        run.run.server.stop().await;
+        run.base.server.stop().await;
     }
 }
 
