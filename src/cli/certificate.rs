@@ -18,7 +18,7 @@ pub(super) enum Concern {
     /// No client will accept it.
     Unusable(String),
     /// It is accepted still.
-    EndsSoon(String),
+    Accepted(String),
 }
 
 /// Looks at the first certificate of a file; one that cannot be read is not judged here.
@@ -31,7 +31,7 @@ pub(super) fn concerns(cert: &Path, issuer: Option<&str>, now: Timestamp) -> Vec
     let said = |text: String| format!("{} {text}", cert.display());
     let say = |concern| match concern {
         Concern::Unusable(text) => Concern::Unusable(said(text)),
-        Concern::EndsSoon(text) => Concern::EndsSoon(said(text)),
+        Concern::Accepted(text) => Concern::Accepted(said(text)),
     };
     concerns.map(say).collect()
 }
@@ -46,7 +46,7 @@ pub(super) fn untimely(der: &CertificateDer<'_>, now: Timestamp) -> Option<Conce
     }
     match ends.timestamp() - now {
         ..0 => Some(Concern::Unusable(format!("has expired on {ends}"))),
-        0..SOON => Some(Concern::EndsSoon(format!("expires on {ends}: renew it"))),
+        0..SOON => Some(Concern::Accepted(format!("expires on {ends}: renew it"))),
         _ => None,
     }
 }
@@ -91,7 +91,7 @@ mod tests {
             let [Concern::Unusable(text)] = &at(now)[..] else { panic!("{now}") };
             assert!(text.contains(expected), "{text}");
         }
-        let [Concern::EndsSoon(text)] = &at(NOON + 5 * day)[..] else { panic!("{names}") };
+        let [Concern::Accepted(text)] = &at(NOON + 5 * day)[..] else { panic!("{names}") };
         assert!(text.contains("cert.pem expires on"), "{text}");
     }
 

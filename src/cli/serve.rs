@@ -141,7 +141,7 @@ fn tell_of_certificate(cert: &Path, issuer: Option<&str>) {
     for concern in certificate::concerns(cert, issuer, SystemClock.now()) {
         match concern {
             Concern::Unusable(text) => tracing::error!("the certificate {text}"),
-            Concern::EndsSoon(text) => tracing::warn!("the certificate {text}"),
+            Concern::Accepted(text) => tracing::warn!("the certificate {text}"),
         }
     }
 }

@@ -152,10 +152,10 @@ impl Serving {
         assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
     }
 
-    /// The bytes of memory that it holds.
-    pub fn memory(&self) -> u64 {
+    /// The most bytes of memory that it has held so far.
+    pub fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 

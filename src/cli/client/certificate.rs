@@ -149,7 +149,7 @@ impl Report {
             let name = |(member, value): &(&str, String)| json!({ *member: value });
             let told = |concern: &Concern| match concern {
                 Concern::Unusable(text) => json!({ "text": text, "unusable": true }),
-                Concern::EndsSoon(text) => json!({ "text": text, "unusable": false }),
+                Concern::Accepted(text) => json!({ "text": text, "unusable": false }),
             };
             let mut said = certificate.clone();
             said["names"] = names.iter().map(name).collect();
@@ -162,7 +162,7 @@ impl Report {
             say(&format!("# {name:<10}  {}", visible(value.as_str().unwrap_or_default())))?;
         }
         for concern in concerns {
-            let (Concern::Unusable(text) | Concern::EndsSoon(text)) = concern;
+            let (Concern::Unusable(text) | Concern::Accepted(text)) = concern;
             say(&format!("# ! it {}", visible(text)))?;
         }
         say(&format!("\n{}\n", toml(register)))?;
@@ -221,7 +221,7 @@ fn against(held: &Held, way: Way, config: &Config, now: Timestamp) -> Vec<Concer
     }
     if *has_private_key {
         let text = "stands in a file with a private key: hand out the certificate alone";
-        concerns.push(Concern::EndsSoon(text.to_owned()));
+        concerns.push(Concern::Accepted(text.to_owned()));
     }
     concerns
 }

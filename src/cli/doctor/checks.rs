@@ -211,7 +211,7 @@ fn certificate(config: &Config) -> Vec<Finding> {
         .into_iter()
         .map(|concern| match concern {
             Concern::Unusable(text) => bad(SUBJECT, text),
-            Concern::EndsSoon(text) => doubtful(SUBJECT, text),
+            Concern::Accepted(text) => doubtful(SUBJECT, text),
         })
         .collect();
     if findings.is_empty() {

@@ -20,6 +20,9 @@ fn is_open(stream: &TcpStream) -> bool {
     stream.try_read(&mut byte).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
 }
 
+/// How many connections an address may have here.
+const MOST: u8 = 100;
+
 #[tokio::test]
 async fn a_thousand_handshakes_of_one_address_keep_no_other_out() {
     let authority = Authority::new();
@@ -31,12 +34,11 @@ async fn a_thousand_handshakes_of_one_address_keep_no_other_out() {
         let router = router(Arc::new(Semaphore::new(0)));
         listeners.push(Listener { socket, tls: Some(tls(authority.identity())), router });
     }
-    let most = 100;
     let limits = ConnectionLimits {
         // Only a limit of numbers helps here.
         handshake: PATIENT * 10,
-        max_connections: 8 * most,
-        max_per_address: most,
+        max_connections: 8 * usize::from(MOST),
+        max_per_address: MOST.into(),
         ..ConnectionLimits::default()
     };
     let rules = Arc::new(AddressRules::new("https://id.example.com", Vec::new()));
@@ -53,7 +55,7 @@ async fn a_thousand_handshakes_of_one_address_keep_no_other_out() {
             attacker.retain(is_open);
         }
     }
-    until(|| server.report().open <= most).await;
+    until(|| server.report().open <= MOST.into()).await;
     attacker.retain(is_open);
     assert!(!attacker.is_empty(), "it holds what one address may have");
     for address in addresses {
@@ -63,5 +65,5 @@ async fn a_thousand_handshakes_of_one_address_keep_no_other_out() {
             assert_eq!(Client::new(stream).get("/").await.unwrap().body, "hello");
         }
     }
-    until(|| server.report().open <= most).await;
+    until(|| server.report().open <= MOST.into()).await;
 }
