@@ -133,13 +133,6 @@ fn what_stands_against_a_certificate_is_told_and_is_a_failure() {
         assert_eq!(text.status.code(), Some(code));
         assert!(String::from_utf8_lossy(&text.stdout).contains("# ! it "), "{expected}");
     }
-    let weak = fs::read_to_string("src/crypto/keys/fixtures/rsa_1024.pem").unwrap();
-    let weak = KeyPair::from_pem(&weak).unwrap();
-    let params = CertificateParams::new(Vec::new()).unwrap();
-    fs::write(&path, params.self_signed(&weak).unwrap().pem()).unwrap();
-    let (exit, told) = json_of(folder.path(), &["--self-signed"]);
-    assert_eq!(exit, Some(1), "{told}");
-    assert!(against(&told)[0].contains("less than 2048 bits"), "{told}");
 }
 
 #[test]

@@ -123,3 +123,18 @@ async fn the_commands_that_are_printed_lead_to_a_bound_token() {
         assert_eq!(told["concerns"], json!([]), "{way}");
     }
 }
+
+#[test]
+fn a_weak_key_is_named() {
+    if !there_are(&["openssl"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let said = run_script(
+        folder.path(),
+        "openssl req -x509 -newkey rsa:1024 -nodes -days 30 -subj /CN=weak -keyout weak.key -out weak.pem\n\
+         if porteiro client certificate weak --read weak.pem; then exit 9; else test $? = 1; fi",
+    );
+    assert!(said.contains("# ! it cannot be registered:"), "{said}");
+    assert!(said.contains("less than 2048 bits"), "{said}");
+}
