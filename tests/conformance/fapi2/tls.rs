@@ -15,7 +15,7 @@ const TLS_1_1: u16 = 0x0302;
 const TLS_1_2: u16 = 0x0303;
 /// ECDHE with AES-GCM, by keys of either sort.
 const STRONG: [u16; 4] = [0xc02b, 0xc02c, 0xc02f, 0xc030];
-/// RSA key exchange, CBC, 3DES and DHE.
+/// RSA key exchange, CBC and 3DES.
 const WEAK: [u16; 10] =
     [0x000a, 0x002f, 0x0035, 0x003c, 0x009c, 0x009d, 0xc009, 0xc00a, 0xc013, 0xc023];
 
