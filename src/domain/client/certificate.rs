@@ -45,8 +45,11 @@ impl CertificateSubject<'_> {
     pub fn is_in(&self, names: &CertificateNames) -> bool {
         match self {
             Self::Name(subject) => names.subject == *subject,
-            // Host names have no case (RFC 4343).
-            Self::Dns(host) => names.dns.iter().any(|one| one.eq_ignore_ascii_case(host)),
+            // Host names have no case (RFC 4343). A wildcard that was registered would name every holder of one.
+            Self::Dns(host) => {
+                let is_host = |one: &String| !one.contains('*') && one.eq_ignore_ascii_case(host);
+                names.dns.iter().any(is_host)
+            }
             Self::Uri(uri) => names.uris.iter().any(|one| one == uri),
             Self::Address(address) => names.addresses.contains(address),
             Self::Email(email) => names.emails.iter().any(|one| is_same_mailbox(one, email)),
@@ -97,6 +100,7 @@ mod tests {
             ("AGENT.example.com", true),
             ("example.com", false),
             ("a.wild.example.com", false),
+            ("*.wild.example.com", false),
             ("192.0.2.7", false),
         ] {
             assert_eq!(registered(|m, v| m.tls_client_auth_san_dns = v, value), fits, "{value}");
