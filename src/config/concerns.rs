@@ -1,6 +1,7 @@
 //! What `serve` does not refuse, and operators should look at all the same.
 
 use super::{Config, effective::Links, production::is_loopback};
+use ipnet::IpNet;
 use url::Url;
 
 /// A setting, and what may be wrong with it.
@@ -32,9 +33,31 @@ impl Config {
                    trusted_proxies where TLS ends in front, or all callers count as one address"
                 .to_owned(),
         });
+        let certificates = self.wide_proxies();
         let store = self.store.url.as_ref().and_then(|url| way_to_store(url.expose()));
         let links = self.missing_links();
-        operator.into_iter().chain(issuer).chain(proxies).chain(store).chain(links).collect()
+        operator
+            .into_iter()
+            .chain(issuer)
+            .chain(proxies)
+            .chain(certificates)
+            .chain(store)
+            .chain(links)
+            .collect()
+    }
+
+    /// Looks whether more hosts than a few proxies may say which client calls.
+    fn wide_proxies(&self) -> Option<Concern> {
+        let is_wide = |network: &&IpNet| match network {
+            IpNet::V4(network) => network.prefix_len() < 28,
+            IpNet::V6(network) => network.prefix_len() < 64,
+        };
+        let wide = self.trusted_proxies.iter().find(is_wide).filter(|_| self.client_cert_header)?;
+        let text = format!(
+            "{wide}: every host there is believed when it says by Client-Cert which client calls: name \
+             the addresses of the proxies alone"
+        );
+        Some(Concern { setting: "trusted_proxies", text })
     }
 
     /// Looks whether a mail would lead to a page that is not there.

@@ -26,6 +26,9 @@ use x509_parser::{
 /// Certificates in a chain: more than any authority needs.
 pub const LONGEST_CHAIN: usize = 8;
 
+/// Names in a certificate: each is kept for as long as its connection.
+const MOST_NAMES: usize = 100;
+
 /// Bytes of a chain.
 pub const LARGEST_CHAIN: usize = 32 * 1024;
 
@@ -52,7 +55,7 @@ pub enum CertificateFault {
     #[error("there is no certificate")]
     None,
     #[error(
-        "the chain has more than {LONGEST_CHAIN} certificates, or more than {LARGEST_CHAIN} bytes"
+        "there are more than {LONGEST_CHAIN} certificates, {LARGEST_CHAIN} bytes or {MOST_NAMES} names"
     )]
     TooMuch,
     #[error("it is no certificate")]
@@ -163,6 +166,12 @@ pub fn check_size(chain: &[CertificateDer<'_>]) -> Result<(), CertificateFault> 
 }
 
 fn names(certificate: &X509Certificate<'_>) -> Result<CertificateNames, CertificateFault> {
+    let attributes = certificate.subject().iter_attributes().count();
+    let others = certificate.subject_alternative_name().map_err(|_| CertificateFault::Malformed)?;
+    let others = others.map_or(&[][..], |others| &others.value.general_names);
+    if attributes + others.len() > MOST_NAMES {
+        return Err(CertificateFault::TooMuch);
+    }
     let parts = certificate.subject().iter_rdn().map(|part| {
         let attribute = |one: &x509_parser::x509::AttributeTypeAndValue<'_>| {
             let tag = u8::try_from(one.attr_value().tag().0).unwrap_or(u8::MAX);
@@ -175,8 +184,7 @@ fn names(certificate: &X509Certificate<'_>) -> Result<CertificateNames, Certific
         subject: DistinguishedName::of_certificate(parts.into_iter()),
         ..CertificateNames::default()
     };
-    let others = certificate.subject_alternative_name().map_err(|_| CertificateFault::Malformed)?;
-    for other in others.iter().flat_map(|others| &others.value.general_names) {
+    for other in others {
         match other {
             GeneralName::DNSName(name) => names.dns.push((*name).to_owned()),
             GeneralName::URI(uri) => names.uris.push((*uri).to_owned()),
@@ -350,5 +358,19 @@ pub(super) mod tests {
         assert_eq!(fault(vec![good.clone(); 9]), Some(CertificateFault::TooMuch));
         let large: CertificateDer<'static> = vec![0; LARGEST_CHAIN].into();
         assert_eq!(fault(vec![good, large]), Some(CertificateFault::TooMuch));
+    }
+
+    #[test]
+    fn a_certificate_of_many_names_is_refused() {
+        let names = |many: usize| {
+            with(|params| {
+                let name =
+                    |number: usize| SanType::DnsName(format!("a{number}").try_into().unwrap());
+                params.subject_alt_names = (0..many).map(name).collect();
+            })
+        };
+        assert!(ClientCertificate::read(vec![names(90)]).is_ok());
+        let refused = ClientCertificate::read(vec![names(101)]).err();
+        assert_eq!(refused, Some(CertificateFault::TooMuch));
     }
 }

@@ -34,6 +34,16 @@ pub struct HeldKeys {
 }
 
 impl HeldKeys {
+    /// The keys of a caller that holds what a token is bound to.
+    pub fn of(bound: Confirmation) -> Self {
+        match bound {
+            Confirmation::Key(key) => Self { key: Some(key), certificate: None },
+            Confirmation::Certificate(certificate) => {
+                Self { key: None, certificate: Some(certificate) }
+            }
+        }
+    }
+
     /// Tells whether the caller holds the key that something is bound to.
     pub fn holds(&self, bound: &Confirmation) -> bool {
         match bound {

@@ -69,11 +69,14 @@ fn configured(
     clients: Arc<dyn ClientCertVerifier>,
     shown: &Arc<CurrentCertificate>,
 ) -> Result<Arc<ServerConfig>, TlsFault> {
+    let clients_are_asked = clients.offer_client_auth();
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("the provider speaks both versions of tls")
         .with_client_cert_verifier(clients)
         .with_cert_resolver(shown.clone());
+    // Where certificates say who calls, a session is bound to its handshake (RFC 7627 §5.4).
+    config.require_ems = clients_are_asked;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     config.ticketer = aws_lc_rs::Ticketer::new().map_err(TlsFault::NoTickets)?;
     Ok(Arc::new(config))

@@ -61,7 +61,7 @@ client_secret = "correct-horse-battery-staple-0123456789"
 organization = "acme"
 roles = ["clerk"]
 trusted = true
-require_profile = "fapi2"
+software_id = "billing"
 introspects = ["https://api.example.com/invoices"]
 scope = "openid invoices:read"
 "#;

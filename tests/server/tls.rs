@@ -197,7 +197,7 @@ async fn what_is_no_handshake_is_refused_and_fills_no_memory() {
         ended.expect("the server ends what leads nowhere");
     }
     let grown = secured.serving.peak_memory() - before;
-    // What is kept of each is 64 KB at most; three of them in full would be as much.
+    // What is read of a chain is bounded before anything of it is kept.
     assert!(grown < 30 * MEGABYTES as u64, "{grown} bytes");
     warm(&secured).await;
 }

@@ -13,6 +13,7 @@
 //! | signs, and is signed for, with | any | PS256, ES256, `EdDSA` | the same | PS256, ES256 |
 //! | an assertion is for | any name of ours | the issuer alone | the issuer alone | any name of ours |
 //! | a code lives | as configured | 60 seconds at most | the same | as configured |
+//! | a pushed request waits | as configured | less than ten minutes | the same | as configured |
 //!
 //! FAPI 2.0 Security Profile §5.3.2, FAPI 2.0 Message Signing §5, FAPI-CIBA §5.2.2. The rules are constants below; nothing else
 //! knows what a profile is.
@@ -83,6 +84,7 @@ pub struct ProfileRules {
     algorithms: &'static [SigningAlgorithm],
     pub audience_is_issuer: bool,
     pub longest_code: Option<Duration>,
+    longest_pushed: Option<Duration>,
 }
 
 const STRONG: &[AuthMethod] =
@@ -100,6 +102,7 @@ const NONE: ProfileRules = ProfileRules {
     algorithms: &[],
     audience_is_issuer: false,
     longest_code: None,
+    longest_pushed: None,
 };
 
 const FAPI2: ProfileRules = ProfileRules {
@@ -111,6 +114,7 @@ const FAPI2: ProfileRules = ProfileRules {
     algorithms: &[Ps256, Es256, EdDsa],
     audience_is_issuer: true,
     longest_code: Some(Duration::from_mins(1)),
+    longest_pushed: Some(Duration::from_mins(9)),
     ..NONE
 };
 
@@ -144,6 +148,11 @@ impl ProfileRules {
     /// Tells whether a client may sign with it, and be signed for.
     pub fn allows(&self, algorithm: SigningAlgorithm) -> bool {
         self.algorithms.is_empty() || self.algorithms.contains(&algorithm)
+    }
+
+    /// How long a pushed request waits that would wait so long otherwise.
+    pub fn pushed_for(&self, configured: Duration) -> Duration {
+        self.longest_pushed.map_or(configured, |longest| longest.min(configured))
     }
 
     fn allows_method(&self, method: Option<AuthMethod>) -> bool {
@@ -313,6 +322,9 @@ mod tests {
         let own = KnownClient::new("a");
         assert!(own.rules().rotates && !own.pushes_requests() && !own.signs_requests());
         assert_eq!(own.binding_rules(), BindingRules::default());
+        let (long, short) = (Duration::from_hours(1), Duration::from_mins(1));
+        assert_eq!(fapi2.rules().pushed_for(long), Duration::from_mins(9));
+        assert_eq!((fapi2.rules().pushed_for(short), own.rules().pushed_for(long)), (short, long));
         let minute = Some(Duration::from_mins(1));
         assert_eq!((fapi2.rules().longest_code, own.rules().longest_code), (minute, None));
     }

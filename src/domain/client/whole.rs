@@ -37,6 +37,12 @@ impl ClientMetadata {
                 }
             }
         }
+        // A token names one of them: which would be the caller's choice.
+        if self.dpop_bound_access_tokens && self.tls_client_certificate_bound_access_tokens {
+            let other = "tls_client_certificate_bound_access_tokens";
+            let beside = FieldProblem::Beside { other };
+            faults.push(FieldFault::new("dpop_bound_access_tokens", beside));
+        }
         if let Some(name) = self.localized.keys().nth(MOST_ENTRIES) {
             faults.push(FieldFault::new(name, FieldProblem::TooMany { most: MOST_ENTRIES }));
         }

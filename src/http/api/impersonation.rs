@@ -24,7 +24,7 @@ use crate::{
         is_hidden,
         membership::{Known, Membership},
         organization,
-        possession::Possession,
+        possession::{HeldKeys, Possession},
         requested_claims::RequestedClaims,
         token_family::Narrowing,
     },
@@ -127,8 +127,11 @@ pub async fn begin(mut call: Call) -> Answer {
     let grant = grant(&call, home, (&token, client), wanted).await?;
     let context = call.caller.context.clone().because(reason.0);
     let narrowing = Narrowing::default();
-    // By the key that the administrator has just proved to hold: what is issued is no looser than what was presented.
-    let possession = Possession { bound: token.bound, ..Possession::default() };
+    // By the key that the administrator has just proved to hold: what is issued is no looser than what was presented, nor than
+    // what the client may hold by now.
+    let held = token.bound.map(HeldKeys::of).unwrap_or_default();
+    let bound = client.binding_rules().bind(&held).map_err(|_| BY_TOKEN)?.or(token.bound);
+    let possession = Possession { bound, ..Possession::default() };
     let starting = Starting { grant, narrowing, token: None, possession };
     let issued = issuing::start(&call.app, (&context, &seen), starting).await;
     let TokenResponse { access_token, token_type, expires_in, scope, .. } =

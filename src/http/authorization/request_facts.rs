@@ -33,6 +33,8 @@ pub async fn client_of(
     let may_ask = |client: &KnownClient| {
         client.has_redirect_uri(&request.reply_to.redirect_uri)
             && client.may_ask_for_codes().is_ok()
+            // Held to signed answers since, it gets none in clear.
+            && (!client.rules().signed_responses || request.reply_to.mode.jwt().is_some())
     };
     let may_ask = seen.machine.known().is_some_and(may_ask);
     Ok(may_ask.then_some(seen))

@@ -7,7 +7,9 @@
 
 use super::authorize::{
     checks::{self, Endpoint},
-    proof, pushed, source,
+    proof,
+    pushed::{self, PushedContent},
+    source,
 };
 use crate::http::{
     answer::{
@@ -62,7 +64,9 @@ pub async fn post(
         return Err(INVALID_PROOF.because("dpop_jkt is another key"));
     }
     possession::spend(&app, &caller.context, caller.proved.proof.as_ref()).await?;
-    let request_uri = pushed::seal(&app, &client.client_id, (form, key))?;
-    let expires_in = app.settings.lifetimes.par.as_secs();
+    let lives = client.rules().pushed_for(app.settings.lifetimes.par);
+    let content = PushedContent { form, key, is_signed: source.is_signed, lives };
+    let request_uri = pushed::seal(&app, &client.client_id, &content)?;
+    let expires_in = lives.as_secs();
     Ok((StatusCode::CREATED, private_json(&Accepted { request_uri, expires_in })).into_response())
 }

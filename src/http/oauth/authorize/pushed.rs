@@ -14,7 +14,7 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::{ops::Not, time::Duration};
 
 /// RFC 9126 §2.2.
 const PREFIX: &str = "urn:ietf:params:oauth:request_uri:";
@@ -46,6 +46,19 @@ struct Sealed<T> {
     parameters: Vec<(T, T)>,
     #[serde(rename = "e")]
     expires_at: Timestamp,
+    /// The client has not signed it; what an older node wrote was checked when it was pushed.
+    #[serde(rename = "n", default, skip_serializing_if = "Not::not")]
+    is_unsigned: bool,
+}
+
+/// What is pushed.
+pub struct PushedContent<'a> {
+    pub form: &'a Form,
+    /// The key that the client has proved to hold.
+    pub key: Option<Fingerprint>,
+    pub is_signed: bool,
+    /// Until it is presented.
+    pub lives: Duration,
 }
 
 /// Tells whether this stands for a pushed request.
@@ -53,19 +66,17 @@ pub fn is_pushed(request_uri: &str) -> bool {
     request_uri.starts_with(PREFIX)
 }
 
-/// Writes the `request_uri` of these parameters, and of the key that the client has proved to hold.
-pub fn seal(
-    app: &App,
-    client_id: &str,
-    (form, key): (&Form, Option<Fingerprint>),
-) -> Result<String, OAuthError> {
+/// Writes the `request_uri` of what a client has pushed.
+pub fn seal(app: &App, client_id: &str, pushed: &PushedContent<'_>) -> Result<String, OAuthError> {
+    let PushedContent { form, key, is_signed, lives } = pushed;
     let key = key.map(String::from);
     let kept = form.pairs().filter(|(name, _)| !CREDENTIALS.contains(name));
     let proved = key.iter().map(|key| (KEY, &**key)).filter(|_| form.get(KEY).is_none());
     let sealed = Sealed {
         client_id,
         parameters: kept.chain(proved).collect(),
-        expires_at: app.clock.now() + app.settings.lifetimes.par,
+        expires_at: app.clock.now() + *lives,
+        is_unsigned: !is_signed,
     };
     let content = serde_json::to_vec(&sealed).expect("text and numbers are JSON");
     let name = draw_id(&*app.dice);
@@ -78,12 +89,12 @@ pub fn seal(
     Ok(request_uri)
 }
 
-/// Returns the parameters that the client has pushed, unless a flow has ended with them.
+/// Returns the parameters that the client has pushed, unless a flow has ended with them, and whether it has signed them.
 pub async fn open(
     app: &App,
     client_id: &str,
     request_uri: &str,
-) -> Result<(Form, Pushed), OAuthError> {
+) -> Result<(Form, Pushed, bool), OAuthError> {
     let (name, sealed) = read(app, request_uri).ok_or(UNKNOWN)?;
     // RFC 9126 §4: whose it is must be said, and must be so.
     if client_id != sealed.client_id {
@@ -96,7 +107,8 @@ pub async fn open(
         return Err(UNKNOWN.because("it was used before"));
     }
     let over_at = sealed.expires_at + app.settings.lifetimes.flow + SLACK;
-    Ok((Form::of(sealed.parameters), Pushed { id: name.to_owned(), over_at }))
+    let pushed = Pushed { id: name.to_owned(), over_at };
+    Ok((Form::of(sealed.parameters), pushed, !sealed.is_unsigned))
 }
 
 fn read<'a>(app: &App, request_uri: &'a str) -> Option<(&'a str, Sealed<String>)> {

@@ -53,9 +53,10 @@ pub async fn resolve<'a>(
     let signed = match (form.get("request"), form.get("request_uri")) {
         (None, None) if !is_repeated => return Ok(Source::here(form, None)),
         (None, Some(request_uri)) if pushed::is_pushed(request_uri) && !is_repeated => {
-            let (form, pushed) = pushed::open(app, &client.client_id, request_uri).await?;
+            let (form, pushed, is_signed) =
+                pushed::open(app, &client.client_id, request_uri).await?;
             let (held, pushed) = (FormPlace::Elsewhere(form), Some(pushed));
-            return Ok(Source { held, pushed, is_signed: false, flaw: None });
+            return Ok(Source { held, pushed, is_signed, flaw: None });
         }
         (Some(object), None) if !is_repeated => request_object::given(app, client, object).await,
         (None, Some(uri)) if !is_repeated => request_object::fetched(app, client, uri).await,

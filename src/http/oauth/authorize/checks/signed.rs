@@ -8,9 +8,8 @@ pub fn check(asked: &CheckedRequest<'_>, _draft: &mut Draft) -> Result<(), Autho
     if let Some(flaw) = asked.flaw {
         return Err(flaw.clone().into());
     }
-    // One that was pushed was checked when it was.
-    let is_signed = asked.is_signed || asked.is_pushed;
-    if asked.client.signs_requests() && !is_signed {
+    // Also of one that was pushed: the client may have been held to it since.
+    if asked.client.signs_requests() && !asked.is_signed {
         return Err(AuthorizationError::invalid("the client signs its requests"));
     }
     Ok(())
