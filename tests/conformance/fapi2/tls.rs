@@ -36,6 +36,8 @@ fn hello(version: u16, suites: &[u16]) -> Vec<u8> {
         extension(0x000a, &listed(&[0x001d, 0x0017])),
         extension(0x000b, &[1, 0]),
         extension(0x000d, &listed(&[0x0403, 0x0804, 0x0401])),
+        // The extended master secret, without which no certificate is asked for (RFC 7627).
+        extension(0x0017, &[]),
     ]
     .concat();
     let body = [
