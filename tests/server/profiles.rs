@@ -220,3 +220,25 @@ async fn a_client_that_cannot_fit_its_profile_is_not_provisioned() {
     }
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_request_that_was_made_before_a_client_was_held_to_signing_gets_no_answer_in_clear() {
+    let bank = Bank::open("fapi2").await;
+    let push = async || text(&bank.push(&[]).await.json()["request_uri"]).to_owned();
+    let (pushed, begun) = (push().await, push().await);
+    let flow = present(*bank.server, "bank", &begun, None).await.json();
+    bank.server
+        .apply("[[client]]\nclient_id = \"bank\"\nrequire_profile = \"fapi2-message-signing\"\n")
+        .await;
+    // A client may be seen for a second as it was.
+    tokio::time::sleep(Duration::from_millis(1_200)).await;
+    let session = bank.server.sign_in(ANA).await;
+    let refused = redirect(&present(*bank.server, "bank", &pushed, Some(&session)).await);
+    let names: Vec<String> = refused.query_pairs().map(|(name, _)| name.into_owned()).collect();
+    assert_eq!(names, ["response"], "{refused}");
+    let told = token_claims(&json!(parameter(&refused, "response").unwrap()));
+    assert_eq!((&told["error"], &told["code"]), (&json!("invalid_request"), &Value::Null));
+    let ended = bank.server.prove(&flow, ANA).await;
+    assert!(!ended.text().contains("code="), "{ended:?}");
+    bank.server.stop().await;
+}
