@@ -139,28 +139,30 @@ fn is_for_signatures(jwk: &Value) -> bool {
     usage.is_none_or(|usage| usage == "sig") && verifies
 }
 
+/// Reads a key for an algorithm that it serves; `None` if it is for another one, or not for signatures.
+pub(super) fn verifying_key(algorithm: SigningAlgorithm, jwk: &Value) -> Option<Key> {
+    use SigningAlgorithm::{EdDsa, Es256, Ps256, Rs256};
+    let text = |name: &str| jwk.get(name).and_then(Value::as_str);
+    let is_served = match (text("kty")?, text("crv")) {
+        ("RSA", _) => matches!(algorithm, Rs256 | Ps256),
+        ("EC", Some("P-256")) => algorithm == Es256,
+        ("OKP", Some("Ed25519")) => algorithm == EdDsa,
+        _ => false,
+    };
+    // RFC 8725 §3.1: a key that names its algorithm is for no other.
+    let is_meant = text("alg").is_none_or(|alg| alg == algorithm.name());
+    if is_served && is_meant && is_for_signatures(jwk) { Key::read(algorithm, jwk) } else { None }
+}
+
 impl Entry {
     /// Returns a key for each algorithm that it serves; none if it is not for signatures.
-    fn all(jwk: &Value) -> Vec<Self> {
-        use SigningAlgorithm::{EdDsa, Es256, Ps256, Rs256};
-        let text = |name: &str| jwk.get(name).and_then(Value::as_str);
-        if !is_for_signatures(jwk) {
-            return Vec::new();
-        }
-        let served: &[SigningAlgorithm] = match (text("kty"), text("crv")) {
-            (Some("RSA"), _) => &[Rs256, Ps256],
-            (Some("EC"), Some("P-256")) => &[Es256],
-            (Some("OKP"), Some("Ed25519")) => &[EdDsa],
-            _ => &[],
-        };
-        let kid = text("kid").filter(|kid| kid.len() <= LONGEST_KID).map(str::to_owned);
-        // RFC 8725 §3.1: a key that names its algorithm is for no other.
-        let meant = served.iter().filter(|one| text("alg").is_none_or(|alg| alg == one.name()));
-        let entry = |algorithm: &SigningAlgorithm| {
-            let key = Key::read(*algorithm, jwk)?;
-            Some(Self { kid: kid.clone(), algorithm: *algorithm, key })
-        };
-        meant.filter_map(entry).collect()
+    fn all(jwk: &Value) -> impl Iterator<Item = Self> {
+        let kid = jwk.get("kid").and_then(Value::as_str);
+        let kid = kid.filter(|kid| kid.len() <= LONGEST_KID);
+        SigningAlgorithm::ALL.into_iter().filter_map(move |algorithm| {
+            let key = verifying_key(algorithm, jwk)?;
+            Some(Self { kid: kid.map(str::to_owned), algorithm, key })
+        })
     }
 }
 

@@ -1,17 +1,22 @@
 //! A token that brings the key it is verified by: it proves that its maker holds that key, and nothing else (RFC 9449 §4.2).
 
 use super::{
-    client_keys::{ClientEvidence, ClientKeys, Unverified},
+    client_keys::{Unverified, verifying_key},
     jws::{Jws, JwsFault},
     signer,
+    verifier::Key,
 };
-use crate::domain::{Fingerprint, client::KeySetFault};
-use serde_json::{Value, json};
+use crate::domain::{
+    Fingerprint,
+    client::{KeySetFault, check_public_key},
+};
+use serde_json::Value;
 
 /// A proof whose signature has not been verified yet.
 pub struct SignedProof<'a> {
     pub jws: Jws<'a>,
-    keys: ClientKeys,
+    /// The key that it brings, if that is one for its algorithm.
+    verifier: Option<Key>,
     /// The thumbprint of the key that it brings (RFC 7638).
     pub key: Fingerprint,
 }
@@ -30,19 +35,19 @@ pub enum ProofFault {
 impl<'a> SignedProof<'a> {
     /// Takes a proof apart; verifies nothing.
     pub fn read(text: &'a str) -> Result<Self, ProofFault> {
-        let (mut jws, key) = Jws::read_with_key(text)?;
-        // A name of a key says nothing here: there is one.
-        jws.kid = None;
-        let set = json!({ "keys": [&key] });
+        let (jws, key) = Jws::read_with_key(text)?;
         // A key that gives its secret half away is refused here as well.
-        let keys = ClientKeys::read(&set).ok_or(ProofFault::OtherKind)??;
+        check_public_key(key.as_object().ok_or(ProofFault::OtherKind)?)?;
+        let verifier = verifying_key(jws.algorithm, &key);
         let key = thumbprint(&key).ok_or(ProofFault::OtherKind)?;
-        Ok(Self { jws, keys, key })
+        Ok(Self { jws, verifier, key })
     }
 
-    /// Tells whether it was signed by the key that it brings.
+    /// Tells whether it was signed by the key that it brings. A name of a key says nothing here: there is one.
     pub fn verify(&self) -> Result<(), Unverified> {
-        self.keys.verify(&ClientEvidence::Signature(&self.jws))
+        let key = self.verifier.as_ref().ok_or(Unverified::NoKey)?;
+        let verified = key.verify(self.jws.message(), self.jws.signature());
+        verified.map_err(|_| Unverified::Signature)
     }
 }
 
@@ -64,6 +69,7 @@ mod tests {
     use super::*;
     use crate::crypto::{Signer, signer::tests::signers};
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+    use serde_json::json;
 
     /// Signs with a header of one's own.
     fn signed(signer: &Signer, header: &Value) -> String {

@@ -164,8 +164,11 @@ impl App {
             vault: system.vault(),
             verified_tokens: VerifiedTokens::of_type(access_token::TYPE),
         };
+        let alias = options.mutual_tls.as_ref().and_then(|mutual_tls| mutual_tls.url.clone());
+        let client_origins = [options.issuer.clone()].into_iter().chain(alias).collect();
         let settings = Settings {
             channels: options.channels,
+            client_origins,
             cookies: CookieNames::new(&options.issuer),
             deadline: options.limits.deadline,
             flow_rules: options.flow_rules,

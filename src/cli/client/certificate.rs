@@ -65,7 +65,7 @@ pub(in crate::cli) fn run(asked: Certificate, given: CommandSettings) -> Result<
         let way = way.unwrap_or(Way::SelfSigned);
         return Ok(certificate_guide::print(&client_id, way, &place, json)?);
     };
-    let held = Held::read(&path)?;
+    let held = CertificateFile::read(&path)?;
     let report = Report::of(&client_id, way, &held, &config, now);
     report.print(json)?;
     let unusable = |concern: &Concern| matches!(concern, Concern::Unusable(_));
@@ -73,12 +73,12 @@ pub(in crate::cli) fn run(asked: Certificate, given: CommandSettings) -> Result<
 }
 
 /// What a file holds.
-struct Held {
+struct CertificateFile {
     certificate: ClientCertificate,
     has_private_key: bool,
 }
 
-impl Held {
+impl CertificateFile {
     fn read(path: &Path) -> Result<Self, Failure> {
         let refuse = |text: &str| mend(path, &[Complaint::new(0, text)]);
         let text = read_whole(path, LARGEST_FILE)?;
@@ -110,7 +110,13 @@ struct Report {
 }
 
 impl Report {
-    fn of(client_id: &str, way: Option<Way>, held: &Held, config: &Config, now: Timestamp) -> Self {
+    fn of(
+        client_id: &str,
+        way: Option<Way>,
+        held: &CertificateFile,
+        config: &Config,
+        now: Timestamp,
+    ) -> Self {
         let certificate = &held.certificate;
         let by_itself = if certificate.is_self_issued() { Way::SelfSigned } else { Way::Authority };
         let way = way.unwrap_or(by_itself);
@@ -207,8 +213,8 @@ fn names(
 }
 
 /// Says what stands against a certificate, each as the end of a sentence.
-fn against(held: &Held, way: Way, config: &Config, now: Timestamp) -> Vec<Concern> {
-    let Held { certificate, has_private_key } = held;
+fn against(held: &CertificateFile, way: Way, config: &Config, now: Timestamp) -> Vec<Concern> {
+    let CertificateFile { certificate, has_private_key } = held;
     let own = certificate.parts().map(|(own, _)| own);
     let mut concerns: Vec<Concern> = own.and_then(|own| untimely(own, now)).into_iter().collect();
     let unfit = certificate.unfit().into_iter();

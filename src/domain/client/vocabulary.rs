@@ -100,6 +100,13 @@ vocabulary! {
     }
 }
 
+impl AuthMethod {
+    /// Whether the client is known by the certificate of its connection (RFC 8705 §2).
+    pub const fn is_by_certificate(self) -> bool {
+        matches!(self, Self::TlsClientAuth | Self::SelfSignedTlsClientAuth)
+    }
+}
+
 impl GrantType {
     /// Whether only a client that authenticates may use it: client credentials (RFC 6749 §4.4),
     /// CIBA (CIBA Core §7.1), and exchange, since what it yields is another's authority.

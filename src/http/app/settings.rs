@@ -13,6 +13,8 @@ use std::{sync::Arc, time::Duration};
 
 pub(in crate::http) struct Settings {
     pub(super) channels: Channels,
+    /// The origins that clients call: the issuer's, and that of the listener that asks for certificates.
+    pub client_origins: Vec<String>,
     pub cookies: CookieNames,
     /// How long a request may take once its head is here.
     pub deadline: Duration,

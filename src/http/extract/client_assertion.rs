@@ -3,15 +3,18 @@
 //! First what costs nothing is judged, then the signature, and only then is the use written down: a
 //! caller without the client's key has us commit nothing.
 
-use super::signed_claims::{Disbelieved, SignedClaims, needed, use_once};
+use super::{
+    signed_claims::{Disbelieved, SignedClaims, needed, use_once},
+    unauthenticated::{Disbelief, Unauthenticated},
+};
 use crate::{
-    crypto::{ClientEvidence, Jws, Unverified},
+    crypto::{ClientEvidence, Jws},
     domain::{
         Context,
         client::KnownClient,
         client_assertion::{Claims, Rules},
     },
-    http::{answer::error::OAuthError, app::App, clients::client_keys, routes},
+    http::{app::App, clients::client_keys, routes},
 };
 
 /// What an assertion may call itself: nothing that says it is something else (RFC 8725 §3.11).
@@ -28,19 +31,6 @@ pub struct AssertionPlace<'a> {
     pub context: &'a Context,
     /// The path that was called.
     pub path: &'a str,
-}
-
-/// Why an assertion does not authenticate.
-pub enum Refused {
-    Disbelieved(Disbelieved),
-    /// Nothing is wrong with it that we know of.
-    Failed(OAuthError),
-}
-
-impl From<Disbelieved> for Refused {
-    fn from(why: Disbelieved) -> Self {
-        Self::Disbelieved(why)
-    }
 }
 
 impl<'a> Assertion<'a> {
@@ -74,10 +64,8 @@ impl<'a> Assertion<'a> {
         app: &App,
         client: &KnownClient,
         presented: AssertionPlace<'_>,
-    ) -> Result<(), Refused> {
-        let mutual_tls = app.settings.mutual_tls.as_ref();
-        let alias = mutual_tls.and_then(|mutual_tls| mutual_tls.url.as_ref());
-        let origins = [Some(&app.issuer), alias].into_iter().flatten();
+    ) -> Result<(), Unauthenticated> {
+        let origins = app.settings.client_origins.iter();
         let at = |origin| [routes::TOKEN, presented.path].map(|path| format!("{origin}{path}"));
         let endpoints: Vec<String> = origins.flat_map(at).collect();
         let endpoints: Vec<&str> = endpoints.iter().map(String::as_str).collect();
@@ -90,18 +78,14 @@ impl<'a> Assertion<'a> {
         if registered.is_some_and(|one| one != algorithm) || !client.rules().allows(algorithm) {
             return Err(Disbelieved::OtherAlgorithm.into());
         }
-        match client_keys::verify(app, client, ClientEvidence::Signature(&self.jws)).await {
-            Ok(()) => {}
-            Err(why @ Unverified::Busy) => {
-                return Err(Refused::Failed(OAuthError::unavailable().because(why.to_string())));
-            }
-            Err(why) => return Err(Disbelieved::from(why).into()),
-        }
+        let verified = client_keys::verify(app, client, ClientEvidence::Signature(&self.jws)).await;
+        let by_key = |why| Disbelief::Assertion(Disbelieved::from(why));
+        verified.map_err(|why| Unauthenticated::by_key(why, by_key))?;
         let used = (&*self.claims.id(), expires_at);
         match use_once(app, presented.context, used).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(Disbelieved::UsedBefore.into()),
-            Err(error) => Err(Refused::Failed(error)),
+            Err(error) => Err(Unauthenticated::Failed(error)),
         }
     }
 }

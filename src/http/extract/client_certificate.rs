@@ -1,9 +1,10 @@
 //! `tls_client_auth` and `self_signed_tls_client_auth`: a client is known by the certificate of its connection (RFC 8705 §2).
 
+use super::unauthenticated::{Disbelief, Unauthenticated};
 use crate::{
-    crypto::{ClientCertificate, ClientEvidence, Unverified},
+    crypto::{ClientCertificate, ClientEvidence},
     domain::client::{AuthMethod, KnownClient},
-    http::{answer::error::OAuthError, app::App, clients::client_keys},
+    http::{app::App, clients::client_keys},
 };
 use axum::{extract::FromRequestParts, http::request::Parts};
 use std::{convert::Infallible, sync::Arc};
@@ -25,42 +26,27 @@ impl FromRequestParts<App> for RequestCertificate {
     }
 }
 
-/// Why a certificate does not authenticate.
-pub enum Refused {
-    /// For the log alone.
-    Disbelieved(String),
-    /// Nothing is wrong with it that we know of.
-    Failed(OAuthError),
-}
-
 /// Believes that a certificate is this client's.
 pub async fn judge(
     app: &App,
     client: &KnownClient,
     method: AuthMethod,
     certificate: &ClientCertificate,
-) -> Result<(), Refused> {
-    let disbelieved = |why: &dyn ToString| Refused::Disbelieved(why.to_string());
+) -> Result<(), Unauthenticated> {
     let now = app.clock.now();
-    certificate.check_time(now).map_err(|why| disbelieved(&why))?;
+    certificate.check_time(now)?;
     if method == AuthMethod::SelfSignedTlsClientAuth {
         let evidence = ClientEvidence::Certificate(certificate);
-        return match client_keys::verify(app, client, evidence).await {
-            Ok(()) => Ok(()),
-            Err(why @ Unverified::Busy) => {
-                Err(Refused::Failed(OAuthError::unavailable().because(why.to_string())))
-            }
-            Err(why) => Err(disbelieved(&why)),
-        };
+        let verified = client_keys::verify(app, client, evidence).await;
+        return verified.map_err(|why| Unauthenticated::by_key(why, Disbelief::OtherKey));
     }
     let mutual_tls = app.settings.mutual_tls.as_ref();
     let authorities = mutual_tls.and_then(|mutual_tls| mutual_tls.authorities.as_ref());
-    let authorities = authorities.ok_or_else(|| disbelieved(&"mtls.client_ca is not set"))?;
-    authorities.verify(certificate, now).map_err(|why| disbelieved(&why))?;
+    authorities.ok_or(Disbelief::NoAuthorities)?.verify(certificate, now)?;
     let subject = client.metadata.certificate_subject();
     if subject.is_some_and(|subject| subject.is_in(&certificate.names)) {
         Ok(())
     } else {
-        Err(disbelieved(&"the certificate names another client"))
+        Err(Disbelief::OtherName.into())
     }
 }

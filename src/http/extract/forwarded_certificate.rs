@@ -39,7 +39,7 @@ impl ForwardedCertificates {
         if !self.believed || !peer.is_some_and(|peer| self.addresses.is_proxy(peer)) {
             return if is_told { Err(Stopped::ForeignCertificate) } else { Ok(()) };
         }
-        let told = told(headers)?;
+        let told = if is_told { Some(told(headers)?) } else { None };
         // What the connection was made with is the proxy's own.
         request.extensions_mut().remove::<Arc<ClientCertificate>>();
         if let Some(certificate) = told {
@@ -49,13 +49,9 @@ impl ForwardedCertificates {
     }
 }
 
-/// Reads what a proxy tells: a certificate, or none.
-fn told(headers: &HeaderMap) -> Result<Option<ClientCertificate>, Stopped> {
-    if !headers.contains_key(CLIENT_CERT) && !headers.contains_key(CLIENT_CERT_CHAIN) {
-        return Ok(None);
-    }
+fn told(headers: &HeaderMap) -> Result<ClientCertificate, Stopped> {
     let chain = chain(headers).ok_or(Stopped::MalformedCertificate)?;
-    ClientCertificate::read(chain).map(Some).map_err(|_| Stopped::MalformedCertificate)
+    ClientCertificate::read(chain).map_err(|_| Stopped::MalformedCertificate)
 }
 
 fn chain(headers: &HeaderMap) -> Option<Vec<CertificateDer<'static>>> {

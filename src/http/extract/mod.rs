@@ -6,6 +6,7 @@ pub mod body;
 pub mod client_assertion;
 pub mod client_auth;
 pub mod client_certificate;
+pub mod client_credentials;
 pub mod context;
 pub mod form;
 pub mod forwarded_certificate;
@@ -15,5 +16,6 @@ pub mod origin;
 pub mod possession;
 pub mod request_source;
 pub mod signed_claims;
+pub mod unauthenticated;
 
 pub(in crate::http) use super::cookies;

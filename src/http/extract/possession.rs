@@ -143,13 +143,10 @@ fn judge(
     if app.settings.dpop_nonce && !nonce.is_some_and(is_ours) {
         return Err(Disbelieved::NoNonce);
     }
-    let mutual_tls = app.settings.mutual_tls.as_ref();
-    let other = mutual_tls.and_then(|mutual_tls| mutual_tls.url.as_deref());
-    let origins: Vec<&str> = [&*app.issuer].into_iter().chain(other).collect();
     let rules = Rules {
         is_timed: app.settings.dpop_nonce,
         method: place.method.as_str(),
-        origins: &origins,
+        origins: &app.settings.client_origins,
         path: place.path,
         token: place.token,
     };
