@@ -215,3 +215,19 @@ async fn what_an_administrator_holds_as_a_member_is_not_exchanged() {
     assert!(server.is_active(token).await, "and the administrator goes on");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_client_that_must_hold_bound_tokens_gets_none_by_an_older_one_that_is_not() {
+    let server = scene().await;
+    let (_, api) = sofia(&server).await;
+    let carla = membership_of(&api, "carla@acme.test").await;
+    assert_eq!(act_as(&api, &carla, &wanted()).await.status, 201);
+    for demand in ["dpop_bound_access_tokens", "tls_client_certificate_bound_access_tokens"] {
+        let set = |value| format!("[[client]]\nclient_id = \"web\"\n{demand} = {value}\n");
+        server.apply(&set(true)).await;
+        act_as(&api, &carla, &wanted()).await.problem(403, "binding_required");
+        server.apply(&set(false)).await;
+    }
+    assert_eq!(act_as(&api, &carla, &wanted()).await.status, 201);
+    server.stop().await;
+}

@@ -95,6 +95,12 @@ const BY_TOKEN: Problem = Problem::new(
     "only a person with a token of their own acts as another member",
 );
 
+const UNBOUND: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "binding_required",
+    "the client may hold bound tokens alone, and the token of the caller is not bound: get another",
+);
+
 const ONESELF: Problem =
     Problem::new(StatusCode::CONFLICT, "oneself", "the member is the caller: act as yourself");
 
@@ -130,7 +136,7 @@ pub async fn begin(mut call: Call) -> Answer {
     // By the key that the administrator has just proved to hold: what is issued is no looser than what was presented, nor than
     // what the client may hold by now.
     let held = token.bound.map(HeldKeys::of).unwrap_or_default();
-    let bound = client.binding_rules().bind(&held).map_err(|_| BY_TOKEN)?.or(token.bound);
+    let bound = client.binding_rules().bind(&held).map_err(|_| UNBOUND)?.or(token.bound);
     let possession = Possession { bound, ..Possession::default() };
     let starting = Starting { grant, narrowing, token: None, possession };
     let issued = issuing::start(&call.app, (&context, &seen), starting).await;
