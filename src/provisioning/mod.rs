@@ -68,7 +68,7 @@ pub use plan::{Plan, Removal, Step};
 pub use recover::{Recover, RecoverError, RecoveryIssued, recover};
 pub use suspend::{Suspended, Suspending, suspend};
 pub use unlock::{UnlockError, Unlocked, unlock};
-pub use warnings::Warning;
+pub use warnings::{CertificateSupport, Warning};
 
 #[cfg(test)]
 mod tests;

@@ -28,6 +28,16 @@ pub struct Warning {
     pub text: String,
 }
 
+/// How clients can come with certificates to an installation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertificateSupport {
+    None,
+    /// Of their own, which their key sets hold.
+    SelfSigned,
+    /// Of authorities too.
+    Authorities,
+}
+
 /// One line for people: `! client shop: …`.
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -43,8 +53,31 @@ impl Warning {
         if client.suspended || client.registration.is_some() {
             return None;
         }
-        let text = cannot_authenticate(client)?;
-        Some(Self { kind: Client::KIND, id: client.client_id.clone(), text: text.to_owned() })
+        cannot_authenticate(client).map(|text| Self::about_client(client, text))
+    }
+
+    /// Warns of a client that is to come with a certificate where none is looked at.
+    fn of_certificates(client: &KnownClient, support: CertificateSupport) -> Option<Self> {
+        if client.suspended {
+            return None;
+        }
+        let method = client.metadata.token_endpoint_auth_method;
+        let by_certificate = method.is_some_and(AuthMethod::is_by_certificate);
+        let text = match support {
+            CertificateSupport::None if by_certificate || client.demands_certificates() => {
+                "it needs the certificate of its connection, and neither `mtls.listen` nor \
+                 `client_cert_header` is set: it gets no token"
+            }
+            CertificateSupport::SelfSigned if method == Some(AuthMethod::TlsClientAuth) => {
+                "it authenticates by a certificate of an authority, and `mtls.client_ca` is not set"
+            }
+            _ => return None,
+        };
+        Some(Self::about_client(client, text))
+    }
+
+    fn about_client(client: &KnownClient, text: &str) -> Self {
+        Self { kind: Client::KIND, id: client.client_id.clone(), text: text.to_owned() }
     }
 
     /// Warns of permissions in the roles of an organization that open nothing.
@@ -65,7 +98,11 @@ impl Warning {
     }
 
     /// Lists the warnings of an installation, at most so many; reads and changes nothing.
-    pub async fn of_installation(store: &Store, most: usize) -> Result<Vec<Self>, HydrateError> {
+    pub async fn of_installation(
+        store: &Store,
+        certificates: CertificateSupport,
+        most: usize,
+    ) -> Result<Vec<Self>, HydrateError> {
         let mut apis = ApiPermissions::default();
         let mut resources = Entries::<Resource>::in_store(store, RESOURCES, "");
         while let Some((_, resource)) = resources.next().await? {
@@ -79,7 +116,10 @@ impl Warning {
         }
         let mut clients = Entries::<Client>::in_store(store, CLIENTS, "");
         while let Some((_, client)) = clients.next().await?.filter(|_| warnings.len() < most) {
-            warnings.extend(client.held().and_then(Self::of_client));
+            let warn = |client| {
+                Self::of_client(client).or_else(|| Self::of_certificates(client, certificates))
+            };
+            warnings.extend(client.held().and_then(warn));
         }
         warnings.truncate(most);
         Ok(warnings)

@@ -235,5 +235,16 @@ async fn clients_that_cannot_authenticate_and_permissions_of_no_api_are_said() {
     for text in ["shop: it has no", "keyless: it has", "certified: it has", "`stok:read`"] {
         assert!(named(text), "{text}: {looked}");
     }
-    assert!(!named("page") && !named("keeper") && !named("partner"), "{looked}");
+    assert!(!named("page") && !named("keeper"), "{looked}");
+    assert!(named("partner: it needs the certificate of its connection"), "{looked}");
+    let settings = "listen = \"127.0.0.1:0\"\nclient_ca = \"ca.pem\"\n";
+    for (lines, warned) in [(1, true), (2, false)] {
+        let settings: Vec<&str> = settings.lines().take(lines).collect();
+        installation.configure(&format!("[mtls]\n{}\n", settings.join("\n")));
+        let looked = String::from_utf8(installation.run(&["doctor"]).stdout).unwrap();
+        let by_authority =
+            looked.contains("partner: it authenticates by a certificate of an authority");
+        assert_eq!(by_authority, warned, "{looked}");
+        assert!(!looked.contains("partner: it needs"), "{looked}");
+    }
 }

@@ -16,7 +16,7 @@ use crate::{
         keys::{DevKeys, Folder},
     },
     domain::Clock as _,
-    provisioning::Warning,
+    provisioning::{CertificateSupport, Warning},
     store::{self, Store},
     system::{KeyWithoutFile, log_chain},
     transport::TlsIdentity,
@@ -169,7 +169,7 @@ async fn logs_and_warnings(config: &Config, url: &str) -> Vec<Finding> {
         Err(error) => return vec![bad("security log", chain(&error))],
     };
     let mut findings = vec![security_log(&store).await];
-    findings.extend(entities(&store).await);
+    findings.extend(entities(&store, certificate_support(config)).await);
     store.close().await;
     findings
 }
@@ -183,10 +183,20 @@ async fn security_log(store: &Store) -> Finding {
     }
 }
 
+fn certificate_support(config: &Config) -> CertificateSupport {
+    let is_offered = config.mtls.listen.is_some() || config.client_cert_header;
+    match (is_offered, &config.mtls.client_ca) {
+        (false, _) => CertificateSupport::None,
+        (true, None) => CertificateSupport::SelfSigned,
+        (true, Some(_)) => CertificateSupport::Authorities,
+    }
+}
+
 /// Names clients that cannot authenticate, and permissions of roles that open nothing.
-async fn entities(store: &Store) -> Vec<Finding> {
+async fn entities(store: &Store, certificates: CertificateSupport) -> Vec<Finding> {
     // One more is asked for, to see whether there are more.
-    let warnings = match Warning::of_installation(store, MOST_WARNINGS + 1).await {
+    let warnings = Warning::of_installation(store, certificates, MOST_WARNINGS + 1).await;
+    let warnings = match warnings {
         Ok(warnings) => warnings,
         Err(error) => return vec![bad("store", chain(&error))],
     };

@@ -180,6 +180,25 @@ fn metrics_for_every_host_and_a_proxy_that_is_not_named_are_looked_at() {
 }
 
 #[test]
+fn many_hosts_that_may_say_which_client_calls_are_looked_at() {
+    for (network, is_wide) in [
+        ("10.0.0.0/8", true),
+        ("10.0.0.0/27", true),
+        ("10.0.0.16/28", false),
+        ("10.0.0.1/32", false),
+        ("fd00::/63", true),
+        ("fd00::/64", false),
+        ("10.0.0.1/32,fd00::/8", true),
+    ] {
+        let given = [("PUBLIC_PROXY", "true"), ("TRUSTED_PROXIES", network)];
+        assert_eq!(concerns(&given), [""; 0], "{network}: no host is asked for certificates");
+        let expected: &[&str] = if is_wide { &["trusted_proxies"] } else { &[] };
+        let given = [&given[..], &[("CLIENT_CERT_HEADER", "true")]].concat();
+        assert_eq!(concerns(&given), expected, "{network}");
+    }
+}
+
+#[test]
 fn a_database_on_another_host_is_reached_in_clear_only_with_a_warning() {
     for near in [
         "sqlite:///var/lib/porteiro.db",
