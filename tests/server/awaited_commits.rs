@@ -5,6 +5,7 @@ use crate::{
     ciba, device, dpop, exchange, invitations,
     passkeys::{self, ANA},
     person::{PASSWORD, text},
+    signing_client::{self, ClientKey, in_toml, key_set},
     support::{TestOptions, TestServer},
 };
 use porteiro::domain::Clock as _;
@@ -197,6 +198,22 @@ async fn proofs_of_possession_make_as_many_commits_as_the_table_says() {
     counter
         .count("token: client credentials, with a DPoP proof", async {
             let answer = server.post_proved("billing", dpop::TOKEN, (&own, &[&proof()])).await;
+            assert_eq!(answer.status, 200, "{answer:?}");
+        })
+        .await;
+    let key = ClientKey::new("one");
+    let keys = format!("jwks = {}", in_toml(&key_set(&[&key.jwk])));
+    signing_client::provision(&server, "signer", &keys).await;
+    let signed = || key.sign(&signing_client::claims(&server, "signer", json!({})));
+    assert_eq!(server.assert(&signed(), &[]).await.status, 200);
+    counter
+        .count("token: client credentials by private_key_jwt", async {
+            assert_eq!(server.assert(&signed(), &[]).await.status, 200);
+        })
+        .await;
+    counter
+        .count("token: client credentials by private_key_jwt, with a DPoP proof", async {
+            let answer = server.assert_proved(&signed(), &proof()).await;
             assert_eq!(answer.status, 200, "{answer:?}");
         })
         .await;

@@ -6,7 +6,7 @@ use crate::{
     support::{TestServer, form},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use hyper::Method;
+use hyper::{Method, http::request::Builder};
 use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use porteiro::domain::Clock as _;
 use serde_json::{Map, Value, json};
@@ -136,10 +136,23 @@ impl Outside {
     }
 
     pub async fn assert_at(&self, path: &str, assertion: &str, more: &[(&str, &str)]) -> Answer {
+        self.send_assertion(self.request(Method::POST, path), assertion, more).await
+    }
+
+    /// Asks for a token in its own name with an assertion and a proof of a key.
+    pub async fn assert_proved(&self, assertion: &str, proof: &str) -> Answer {
+        let request = self.request(Method::POST, "/connect/token").header("dpop", proof);
+        self.send_assertion(request, assertion, &[("grant_type", "client_credentials")]).await
+    }
+
+    async fn send_assertion(
+        &self,
+        request: Builder,
+        assertion: &str,
+        more: &[(&str, &str)],
+    ) -> Answer {
         let given = [("client_assertion_type", JWT_BEARER), ("client_assertion", assertion)];
-        let request = self
-            .request(Method::POST, path)
-            .header("content-type", "application/x-www-form-urlencoded");
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
         self.send(request.body(form(&[&given, more].concat())).unwrap()).await
     }
 }
