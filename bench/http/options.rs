@@ -34,7 +34,7 @@ pub struct Options {
     only: Option<String>,
 }
 
-const USAGE: &str = "[--quick] [--seconds N] [--connections N] [--proofs N] [--without SERVER]… [--postgres URL] [--binary FILE] \
+const USAGE: &str = "[--quick] [--seconds N] [--rounds N] [--connections N] [--proofs N] [--without SERVER]… [--postgres URL] [--binary FILE] \
                      [--former FILE] [--peer FOLDER] [--into FOLDER] [SCENARIO]";
 
 impl Options {
@@ -65,8 +65,9 @@ impl Options {
                 "--quick" => options.hurry(),
                 "--seconds" => {
                     let seconds = value()?.to_str().ok_or(USAGE)?.parse()?;
-                    options.plan.measured = Duration::from_secs(seconds);
+                    options.plan.measured = Duration::try_from_secs_f64(seconds)?;
                 }
+                "--rounds" => options.rounds = value()?.to_str().ok_or(USAGE)?.parse()?,
                 "--connections" => {
                     options.plan.connections = value()?.to_str().ok_or(USAGE)?.parse()?;
                 }

@@ -7,6 +7,7 @@ use crate::{
     connection::{Answer, Connection},
     request::{get, parameters, post_form, post_json},
     scene::Scene,
+    secured::config_of,
     servers::{AUTHORIZE, PAR, Server, TOKEN, Who},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -160,7 +161,9 @@ impl Portal {
             let request = post_json(self.server, &path, &session[1..], &allow);
             connection.exchange(&request).await?.success()?;
         }
-        Ok(format!("porteiro={token}"))
+        // A browser keeps that of an https issuer to one host.
+        let prefix = if config_of(self.server).is_some() { "__Host-" } else { "" };
+        Ok(format!("{prefix}porteiro={token}"))
     }
 
     async fn post(&self, to: &mut Connection, path: &str, document: &Value) -> Outcome<Value> {

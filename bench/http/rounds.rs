@@ -88,6 +88,28 @@ pub async fn one(load: &dyn Load, scene: &Scene, server: &Server, plan: Plan) ->
     Ok(Looked { commits, growth: grown / round.operations, round })
 }
 
+/// Divides rounds by others of the same server that took turns with them, pair by pair: in operations a second, which is judged,
+/// and in what an operation cost the server.
+pub fn set_beside<'a>(
+    section: &mut Section,
+    (name, rounds): (&str, impl Iterator<Item = &'a Round> + Clone),
+    (other, beside): (&str, impl Iterator<Item = &'a Round> + Clone),
+    floor: f64,
+) {
+    let ratio = |figure: fn(&Round) -> f64| {
+        let pairs = rounds.clone().zip(beside.clone());
+        Spread::of(pairs.map(|(one, other)| figure(one) / figure(other)))
+    };
+    let (rate, cpu) = (ratio(|round| round.rate), ratio(|round| 1.0 / round.cpu));
+    let what = format!("{name} ÷ {other}");
+    section.line(&format!(
+        "{what}: {} in operations a second, {} in operations a second of the server's CPU time.",
+        rate.text(2),
+        cpu.text(2)
+    ));
+    section.verdicts.push(Bound::Floor(floor).judge(what, rate.median, ""));
+}
+
 impl Summary {
     fn of(who: Who, rounds: &[Looked]) -> Self {
         let spread =

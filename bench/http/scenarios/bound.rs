@@ -4,7 +4,7 @@
 //! runs ([`SignedAhead`]), on both sides of each ratio: while it presses, the generator signs nothing.
 
 use super::{
-    Compared, Load, Scripts,
+    Compared, Load, Scripts, private_key_jwt,
     refresh::{self, Refresh},
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     portal::{Identity, Portal},
     report::Section,
     request::{parameters, post_form},
-    rounds::{self, Looked},
+    rounds::{self, Looked, set_beside},
     scene::Scene,
     servers::{Server, Stage, TOKEN, Who},
     signing::SignedAhead,
@@ -94,12 +94,11 @@ fn section(loads: &[&dyn Load], shown: &[Vec<Looked>]) -> Section {
         ]);
     }
     for (bound, beside, floor) in WANTED {
-        // Of the rounds that stand beside each other.
-        let ratios = shown[bound].iter().zip(&shown[beside]);
-        let ratio = Spread::of(ratios.map(|(bound, beside)| bound.round.rate / beside.round.rate));
-        let what = format!("{} ÷ {}", loads[bound].name(), loads[beside].name());
-        section.line(&format!("{what}: {} in operations a second.", ratio.text(2)));
-        section.verdicts.push(Bound::Floor(floor).judge(what, ratio.median, ""));
+        let named = |place: usize| {
+            let rounds = shown[place].iter().map(|looked| &looked.round);
+            (loads[place].name(), rounds)
+        };
+        set_beside(&mut section, named(bound), named(beside), floor);
     }
     section
 }
@@ -252,19 +251,18 @@ struct Credentials {
 
 impl Credentials {
     fn next(&mut self) -> Outcome<()> {
-        let mut form = vec![("grant_type", "client_credentials"), ("scope", &*self.scope)];
-        let mut fields = Vec::new();
         let assertion = self.assertions.as_ref().map(SignedAhead::next).transpose()?;
-        match &assertion {
-            Some(assertion) => form.extend([
-                ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
-                ("client_assertion", &**assertion),
-            ]),
-            None => fields.push(("Authorization", &*self.secret)),
-        }
         let proof = self.proofs.as_ref().map(SignedAhead::next).transpose()?;
-        fields.extend(proof.as_deref().map(|proof| ("DPoP", proof)));
-        self.request = post_form(self.address, TOKEN, &fields, &parameters(&form));
+        let proof = proof.as_deref().map(|proof| ("DPoP", proof));
+        self.request = if let Some(assertion) = assertion {
+            let fields: Vec<_> = proof.into_iter().collect();
+            private_key_jwt::request(self.address, &self.scope, &assertion, &fields)
+        } else {
+            let form = [("grant_type", "client_credentials"), ("scope", &*self.scope)];
+            let secret = ("Authorization", &*self.secret);
+            let fields: Vec<_> = [secret].into_iter().chain(proof).collect();
+            post_form(self.address, TOKEN, &fields, &parameters(&form))
+        };
         Ok(())
     }
 }

@@ -6,11 +6,12 @@
 use super::refresh::{self, Rotation};
 use crate::{
     Outcome,
-    figures::{Bound, Spread},
+    figures::Spread,
     load::{Always, Plan, Round, Script, press},
     portal::Identity,
     report::Section,
     request::{parameters, post_form},
+    rounds::set_beside,
     scene::Scene,
     secured::{Own, secure},
     servers::{Server, Stage, TOKEN, porteiro},
@@ -134,12 +135,8 @@ fn section(shown: &[Vec<Round>; 4]) -> Section {
         ]);
     }
     for (bound, beside) in [(1, 0), (3, 2)] {
-        // Of the rounds that stand beside each other.
-        let ratios = shown[bound].iter().zip(&shown[beside]);
-        let ratio = Spread::of(ratios.map(|(bound, beside)| bound.rate / beside.rate));
-        let what = format!("{} ÷ {}", LOADS[bound].0, LOADS[beside].0);
-        section.line(&format!("{what}: {} in operations a second.", ratio.text(2)));
-        section.verdicts.push(Bound::Floor(WANTED).judge(what, ratio.median, ""));
+        let named = |place: usize| (LOADS[place].0, shown[place].iter());
+        set_beside(&mut section, named(bound), named(beside), WANTED);
     }
     section
 }

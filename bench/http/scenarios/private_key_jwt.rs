@@ -11,6 +11,7 @@ use crate::{
     servers::{Server, TOKEN, Who},
     token,
 };
+use std::net::SocketAddr;
 
 pub struct PrivateKeyJwt;
 
@@ -60,22 +61,32 @@ impl Load for PrivateKeyJwt {
 struct Assertions {
     scene: Scene,
     issuer: String,
-    address: std::net::SocketAddr,
+    address: SocketAddr,
     request: Vec<u8>,
 }
 
 impl Assertions {
     fn next(&mut self) -> Outcome<()> {
         let assertion = self.scene.key.assert(&self.scene.signer, &self.issuer)?;
-        let form = parameters(&[
-            ("grant_type", "client_credentials"),
-            ("scope", &self.scene.scope()),
-            ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
-            ("client_assertion", &assertion),
-        ]);
-        self.request = post_form(self.address, TOKEN, &[], &form);
+        self.request = request(self.address, &self.scene.scope(), &assertion, &[]);
         Ok(())
     }
+}
+
+/// Asks for a token with an assertion, and other header fields.
+pub fn request(
+    address: SocketAddr,
+    scope: &str,
+    assertion: &str,
+    fields: &[(&str, &str)],
+) -> Vec<u8> {
+    let form = parameters(&[
+        ("grant_type", "client_credentials"),
+        ("scope", scope),
+        ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"),
+        ("client_assertion", assertion),
+    ]);
+    post_form(address, TOKEN, fields, &form)
 }
 
 impl Script for Assertions {
