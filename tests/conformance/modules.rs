@@ -113,25 +113,25 @@ const PLANS: [(&str, &str, &[&str]); 5] = [
 #[test]
 fn every_module_of_the_plans_has_one_test_under_its_name() {
     for (plan, file, modules) in PLANS {
-        listed(plan, file, modules);
+        listed(plan, &[file], modules);
     }
+    let shared = "fapi2/shared_modules.rs";
     let signing = [SECURITY_PROFILE, MESSAGE_SIGNING].concat();
-    for (plan, file, modules) in [
-        ("fapi2-security-profile-final-test-plan", "fapi2/security_profile.rs", SECURITY_PROFILE),
-        ("fapi2-message-signing-final-test-plan", "fapi2/message_signing.rs", &signing),
-        ("fapi-ciba-id1-test-plan", "fapi_ciba/plan.rs", FAPI_CIBA),
-    ] {
-        listed(plan, file, modules);
-    }
+    let security_profile = ["fapi2/security_profile.rs", shared];
+    listed("fapi2-security-profile-final-test-plan", &security_profile, SECURITY_PROFILE);
+    let message_signing = ["fapi2/message_signing.rs", shared];
+    listed("fapi2-message-signing-final-test-plan", &message_signing, &signing);
+    listed("fapi-ciba-id1-test-plan", &["fapi_ciba/plan.rs"], FAPI_CIBA);
 }
 
-/// Insists that a file has a test for each module of a plan, and no other.
+/// Insists that files have a test for each module of a plan, and no other.
 #[track_caller]
-fn listed(plan: &str, file: &str, modules: &[&str]) {
-    let source = fs::read_to_string(format!("tests/conformance/{file}")).unwrap();
-    let tests: BTreeSet<&str> = source
-        .split("#[tokio::test]\nasync fn ")
-        .skip(1)
+fn listed(plan: &str, files: &[&str], modules: &[&str]) {
+    let read = |file: &&str| fs::read_to_string(format!("tests/conformance/{file}")).unwrap();
+    let source: String = files.iter().map(read).collect();
+    let after_attribute = source.split("#[tokio::test]").skip(1);
+    let tests: BTreeSet<&str> = after_attribute
+        .map(|rest| rest.trim_start().strip_prefix("async fn ").unwrap())
         .map(|rest| rest.split('(').next().unwrap())
         .collect();
     let named: Vec<String> =
