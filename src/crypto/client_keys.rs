@@ -72,6 +72,21 @@ pub enum Unverified {
 impl ClientKeys {
     /// Reads a key set; `None` if it is none.
     pub fn read(set: &Value) -> Option<Result<Self, KeySetFault>> {
+        Self::read_as(set, Self::add)
+    }
+
+    /// Reads a key set for one use: of its keys only what may verify this. It is judged as a whole all the same.
+    pub fn read_for(
+        evidence: &ClientEvidence<'_>,
+        set: &Value,
+    ) -> Option<Result<Self, KeySetFault>> {
+        Self::read_as(set, |keys, key| match evidence {
+            ClientEvidence::Signature(jws) => keys.entries.extend(Entry::of(jws.algorithm, key)),
+            ClientEvidence::Certificate(_) => keys.add_certificate(key),
+        })
+    }
+
+    fn read_as(set: &Value, add: impl Fn(&mut Self, &Value)) -> Option<Result<Self, KeySetFault>> {
         let keys = set.get("keys")?.as_array()?;
         if keys.len() > MOST_KEYS {
             return Some(Err(KeySetFault::TooManyKeys));
@@ -79,7 +94,7 @@ impl ClientKeys {
         let mut read = Self::default();
         for key in keys {
             match check_public_key(key.as_object()?) {
-                Ok(()) => read.add(key),
+                Ok(()) => add(&mut read, key),
                 // A kind that is not ours to verify with; what it holds is known to be no secret.
                 Err(KeySetFault::KeyType) => {}
                 Err(fault) => return Some(Err(fault)),
@@ -89,7 +104,13 @@ impl ClientKeys {
     }
 
     fn add(&mut self, key: &Value) {
-        self.entries.extend(Entry::all(key));
+        let algorithms = SigningAlgorithm::ALL.into_iter();
+        self.entries.extend(algorithms.filter_map(|algorithm| Entry::of(algorithm, key)));
+        self.add_certificate(key);
+    }
+
+    /// Adds the certificate of a key, or the key for one of whichever certificate.
+    fn add_certificate(&mut self, key: &Value) {
         if !is_for_signatures(key) {
             return;
         }
@@ -155,14 +176,11 @@ pub(super) fn verifying_key(algorithm: SigningAlgorithm, jwk: &Value) -> Option<
 }
 
 impl Entry {
-    /// Returns a key for each algorithm that it serves; none if it is not for signatures.
-    fn all(jwk: &Value) -> impl Iterator<Item = Self> {
+    fn of(algorithm: SigningAlgorithm, jwk: &Value) -> Option<Self> {
+        let key = verifying_key(algorithm, jwk)?;
         let kid = jwk.get("kid").and_then(Value::as_str);
-        let kid = kid.filter(|kid| kid.len() <= LONGEST_KID);
-        SigningAlgorithm::ALL.into_iter().filter_map(move |algorithm| {
-            let key = verifying_key(algorithm, jwk)?;
-            Some(Self { kid: kid.map(str::to_owned), algorithm, key })
-        })
+        let kid = kid.filter(|kid| kid.len() <= LONGEST_KID).map(str::to_owned);
+        Some(Self { kid, algorithm, key })
     }
 }
 
@@ -176,8 +194,21 @@ mod tests {
         signer.observed().public_jwk
     }
 
-    fn keys(all: &[Value]) -> ClientKeys {
-        ClientKeys::read(&json!({ "keys": all })).unwrap().unwrap()
+    /// A set, which says the same whether it was read for one use or for many.
+    struct Set(Value);
+
+    impl Set {
+        fn verify(&self, evidence: &ClientEvidence<'_>) -> Result<(), Unverified> {
+            let verify = |keys: ClientKeys| keys.verify(evidence);
+            let for_many = ClientKeys::read(&self.0).unwrap().map(verify).unwrap();
+            let for_one = ClientKeys::read_for(evidence, &self.0).unwrap().map(verify).unwrap();
+            assert_eq!(for_many, for_one);
+            for_many
+        }
+    }
+
+    fn keys(all: &[Value]) -> Set {
+        Set(json!({ "keys": all }))
     }
 
     fn with(mut key: Value, name: &str, value: Value) -> Value {
@@ -190,7 +221,7 @@ mod tests {
         key
     }
 
-    fn judge(keys: &ClientKeys, signer: &Signer) -> Result<(), Unverified> {
+    fn judge(keys: &Set, signer: &Signer) -> Result<(), Unverified> {
         let token = signer.sign("JWT", &json!({ "sub": "a" })).unwrap();
         keys.verify(&ClientEvidence::Signature(&Jws::read(&token).unwrap()))
     }

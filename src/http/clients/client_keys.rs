@@ -14,7 +14,7 @@ pub async fn verify(
     evidence: ClientEvidence<'_>,
 ) -> Result<(), Unverified> {
     match (&client.metadata.jwks, &client.metadata.jwks_uri) {
-        (Some(set), _) => match ClientKeys::read(set) {
+        (Some(set), _) => match ClientKeys::read_for(&evidence, set) {
             Some(Ok(keys)) => keys.verify(&evidence),
             // It was registered before a rule that it breaks.
             _ => Err(Unverified::NoKey),
