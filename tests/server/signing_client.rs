@@ -9,8 +9,13 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hyper::{Method, http::request::Builder};
 use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use porteiro::domain::Clock as _;
+use rcgen::{KeyPair, PKCS_RSA_SHA256, RsaKeySize};
 use serde_json::{Map, Value, json};
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering::SeqCst},
+};
 
 pub const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
@@ -56,6 +61,21 @@ impl ClientKey {
     }
 }
 
+/// The one RSA key of clients. Making one takes as long as a test: the first that asks keeps it for the others.
+fn shared_rsa_pair() -> KeyPair {
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let path = kept.join("rsa-key-of-clients.der");
+    if let Ok(bytes) = fs::read(&path) {
+        return KeyPair::try_from(bytes).unwrap();
+    }
+    let pair = KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048).unwrap();
+    // Whole or not at all.
+    let made = tempfile::NamedTempFile::new_in(kept).unwrap();
+    fs::write(made.path(), pair.serialized_der()).unwrap();
+    made.persist(&path).unwrap();
+    pair
+}
+
 /// A key for RS256 and PS256.
 pub struct RsaClientKey {
     pub jwk: Value,
@@ -64,8 +84,7 @@ pub struct RsaClientKey {
 
 impl RsaClientKey {
     pub fn new(kid: &str) -> Self {
-        let size = rcgen::RsaKeySize::_2048;
-        let pair = rcgen::KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, size).unwrap();
+        let pair = shared_rsa_pair();
         // RFC 8017 §A.1.1: two numbers, of which the first has 256 bytes after a zero.
         let modulus = &pair.public_key_raw()[9..][..256];
         let jwk = json!({
