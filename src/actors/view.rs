@@ -148,7 +148,30 @@ impl<M: Machine> View<M> {
         self.page_below((list, owner), (after, None), bound).await
     }
 
-    /// The same with nothing of the rank `below`, or of a higher one.
+    /// Returns a page of a list as it is now that begins after so many entries.
+    pub async fn page_from(
+        &self,
+        (list, owner): (&'static str, &str),
+        from: u32,
+        Bound(most): Bound,
+    ) -> Result<Vec<(String, Entry<M>)>, HydrateError> {
+        let mut entries = Vec::new();
+        // The first part passes over what comes before; the rest goes on from its end.
+        let first = self.services.store.list_from((list, owner), (from, most.min(PAGE))).await?;
+        let is_full = first.len() >= PAGE as usize;
+        for listed in first {
+            entries.push((listed.rank.clone(), entry(listed)?));
+        }
+        let left = most.saturating_sub(PAGE);
+        if let Some((rank, last)) = entries.last().filter(|_| is_full && left > 0) {
+            let after = (rank.clone(), last.id.clone());
+            yield_now().await;
+            entries.extend(self.page(list, owner, (&after.0, &after.1), Bound(left)).await?);
+        }
+        Ok(entries)
+    }
+
+    /// The same as [`View::page`] with nothing of the rank `below`, or of a higher one.
     pub async fn page_below(
         &self,
         (list, owner): (&'static str, &str),

@@ -108,7 +108,7 @@ async fn show_one(workbench: &Workbench, slug: &str, json: bool) -> Result<(), F
     let roles = members.as_object_mut().and_then(|members| members.remove("roles"));
     show(false, &members)?;
     if roles.is_some() {
-        for Role { name, permissions } in &known.roles {
+        for Role { name, permissions, .. } in &known.roles {
             let permissions: Vec<String> = permissions.iter().map(ToString::to_string).collect();
             say(&format!("role {name}: {}", permissions.join(" ")))?;
         }

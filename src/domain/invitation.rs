@@ -53,6 +53,10 @@ pub enum Inviter {
     ApiKey {
         id: String,
     },
+    /// A directory, by SCIM: it rests on the membership that waits for the person, since keys are rotated.
+    Directory {
+        membership: String,
+    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -189,8 +193,8 @@ impl Invitation {
 
 impl Machine for Invitation {
     const KIND: &'static str = "invitation";
-    /// 2: who has invited.
-    const REVISION: u32 = 2;
+    /// 2: who has invited; 3: a directory.
+    const REVISION: u32 = 3;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;

@@ -6,11 +6,22 @@
 //! | enabled | provision | what was given replaced; ended if the draft says so | likewise |
 //! | enabled | leave | ended; the person has left, and an invitation of theirs is withdrawn | the organization is suspended |
 //! | ended | provision | enabled, with the rest of the draft | likewise; the person has left and was not invited again |
+//! | unborn, pending | propose | pending: a directory has named a person who has not accepted yet | likewise |
+//! | pending | provision on the person's word | enabled | likewise; the directory has deactivated it |
+//! | pending, enabled, ended | remove | **removed** | the organization is suspended |
 //!
 //! An ended membership confers nothing, but stays: its id is in tokens and in the security log, and it
 //! is the same one that begins again, in another epoch: what rested on the one before stays ended
-//! (adr/0038). What the organization is comes with the command; that it still is so is a requirement of
+//! (adr/0038). A pending one has no account and confers nothing; only SCIM makes and removes them
+//! (adr/0132). What the organization is comes with the command; that it still is so is a requirement of
 //! the commit.
+
+mod directory_entry;
+
+pub use directory_entry::{
+    DirectoryEntry, PENDING_ADDRESSES, Pending, Proposal, SCIM_EXTERNAL_IDS, SCIM_USER_NAMES,
+    UNINVITED, external_id_in, pending_address_in, user_name_in,
+};
 
 use super::{
     Decision, Listing, Machine, Name, Provisioned, Record, Redrawn, Requirement, SubCommand,
@@ -19,8 +30,9 @@ use super::{
     invitation::{self, Invitation},
     organization,
 };
+use directory_entry::{role_members, uninvited};
 use serde::{Deserialize, Serialize};
-use std::ops::Not;
+use std::{ops::Not, time::Duration};
 
 /// The list of an account's memberships by slug, ended ones among them.
 pub const MEMBERSHIPS: &str = "memberships";
@@ -31,12 +43,16 @@ pub const MEMBERS: &str = "members";
 /// The list of the members who hold a role of an organization, by account; its owner is [`role_of`].
 pub const ROLE_HOLDERS: &str = "role_holders";
 
+/// The list of the Users who hold a role of an organization, by the id of the membership: pending ones, and ended
+/// ones that a directory looks after, are among them. Its owner is [`role_of`].
+pub const ROLE_MEMBERS: &str = "role_members";
+
 /// Names a role of an organization: neither name has a space in it.
 pub fn role_of(slug: &str, role: &str) -> String {
     format!("{slug} {role}")
 }
 
-/// The space of pairs of an account and an organization: they have one membership, ever.
+/// The space of pairs of an account and an organization: they have one membership until it is removed.
 pub const MEMBERSHIP_PAIRS: &str = "membership_pairs";
 
 /// Returns the name of what `account` is in the organization `slug`.
@@ -49,7 +65,16 @@ pub enum Membership {
     #[default]
     Unborn,
     Known(Known),
+    Pending(Box<Pending>),
+    /// A directory has deleted it; its id is not used again.
+    Removed {
+        organization: String,
+        forget_at: Timestamp,
+    },
 }
+
+/// For so long a removed membership is kept: no token that names it lives longer.
+const KEPT_AFTER_REMOVAL: Duration = Duration::from_hours(31 * 24);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
@@ -69,6 +94,9 @@ pub struct Known {
     /// The person has left by themself: no administrator brings them back without an invitation.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub left: bool,
+    /// What a directory says of the member, where one looks after them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<Box<DirectoryEntry>>,
 }
 
 /// On whose word a membership changes.
@@ -81,6 +109,18 @@ pub enum Word {
     Person,
     /// Of the operator, by a file.
     Operator,
+    /// Of the organization's directory, by SCIM.
+    Directory,
+}
+
+impl Word {
+    /// What the security log says of the cause, where it is not said by who acts.
+    fn cause(self) -> Option<&'static str> {
+        match self {
+            Self::Directory => Some("scim"),
+            Self::Managers | Self::Person | Self::Operator => None,
+        }
+    }
 }
 
 /// What is to be; what is `None` stays as it is.
@@ -92,6 +132,7 @@ pub struct Draft {
     pub organization: String,
     pub roles: Option<Vec<String>>,
     pub enabled: Option<bool>,
+    pub entry: Option<DirectoryEntry>,
     pub word: Word,
 }
 
@@ -107,11 +148,20 @@ pub enum Command {
         /// What was read and must still be so.
         requirements: Vec<Requirement>,
     },
+    /// A directory names a person, who has not accepted yet.
+    Propose { proposal: Box<Proposal>, home: Option<organization::Known> },
+    /// A directory deletes the member.
+    Remove { home: Option<organization::Known> },
+    /// The person was invited.
+    NoteInvited,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Provisioned(Known),
+    Proposed(Box<Pending>),
+    Removed { organization: String, at: Timestamp },
+    Invited,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -126,6 +176,8 @@ pub enum Refusal {
     OtherPair,
     #[error("the person has left the organization: invite them again")]
     Left,
+    #[error("the membership is not one that this can be done to")]
+    OtherState,
 }
 
 impl Known {
@@ -150,6 +202,7 @@ impl Known {
             organization: self.organization.clone(),
             roles: None,
             enabled: Some(false),
+            entry: None,
             word: Word::Person,
         }
     }
@@ -164,23 +217,46 @@ impl Known {
             created_at: now,
             epoch: 0,
             left: false,
+            entry: None,
         }
     }
 
-    /// Checks what the organization has to say; roles that were `held` are not asked for again.
-    fn check(&self, home: Option<&organization::Known>, held: &[String]) -> Result<(), Refusal> {
-        let organization = || self.organization.clone();
-        let home = home.filter(|home| home.slug == self.organization);
-        let home = home.ok_or_else(|| Refusal::NoSuchOrganization(organization()))?;
-        if !home.enabled {
-            return Err(Refusal::Suspended(organization()));
+    /// What a pending member becomes who accepts.
+    fn accepted(pending: &Pending, draft: &Draft) -> Self {
+        Self {
+            id: pending.id.clone(),
+            roles: pending.roles.clone(),
+            entry: Some(Box::new(pending.entry.clone())),
+            ..Self::new(draft, pending.created_at)
         }
-        match self.roles.iter().find(|role| !held.contains(role) && !home.has_role(role)) {
-            Some(role) => {
-                Err(Refusal::NoSuchRole { organization: organization(), role: role.clone() })
-            }
-            None => Ok(()),
+    }
+
+    /// Returns what the directory says after a draft; on any other word it says what has become of the membership.
+    fn next_entry(&self, draft: &Draft, enabled: bool) -> Option<Box<DirectoryEntry>> {
+        if let Some(entry) = &draft.entry {
+            let held = self.entry.as_deref();
+            let changed_at = held.map_or(entry.changed_at, |held| held.changed_at);
+            let same = DirectoryEntry { changed_at, ..entry.clone() };
+            let is_same = held == Some(&same);
+            return Some(Box::new(if is_same { same } else { entry.clone() }));
         }
+        let mut entry = self.entry.clone()?;
+        if enabled != self.enabled {
+            *entry = DirectoryEntry { active: enabled, invited: false, ..*entry };
+        }
+        Some(entry)
+    }
+
+    /// Tells whether a directory wants a person back who has left, and has them invited.
+    pub fn wants_invitation(&self) -> bool {
+        let entry = self.entry.as_deref();
+        self.left && entry.is_some_and(|entry| entry.active && !entry.invited)
+    }
+
+    /// Tells whether the member is active as a directory sees it.
+    pub fn is_active(&self) -> bool {
+        let entry = self.entry.as_deref();
+        self.enabled || (self.left && entry.is_some_and(|entry| entry.active))
     }
 
     fn record(&self, event: &'static str) -> Record {
@@ -188,11 +264,38 @@ impl Known {
     }
 }
 
+/// Checks what the organization has to say of a membership with these roles; those that were `held` are not asked for
+/// again.
+fn check(
+    (slug, roles): (&str, &[String]),
+    home: Option<&organization::Known>,
+    held: &[String],
+) -> Result<(), Refusal> {
+    let home = home.filter(|home| home.slug == slug);
+    let home = home.ok_or_else(|| Refusal::NoSuchOrganization(slug.to_owned()))?;
+    if !home.enabled {
+        return Err(Refusal::Suspended(slug.to_owned()));
+    }
+    match roles.iter().find(|role| !held.contains(role) && !home.has_role(role)) {
+        Some(role) => {
+            Err(Refusal::NoSuchRole { organization: slug.to_owned(), role: role.clone() })
+        }
+        None => Ok(()),
+    }
+}
+
 impl Membership {
     pub fn known(&self) -> Option<&Known> {
         match self {
-            Self::Unborn => None,
             Self::Known(known) => Some(known),
+            Self::Unborn | Self::Pending(_) | Self::Removed { .. } => None,
+        }
+    }
+
+    pub fn pending(&self) -> Option<&Pending> {
+        match self {
+            Self::Pending(pending) => Some(pending),
+            Self::Unborn | Self::Known(_) | Self::Removed { .. } => None,
         }
     }
 
@@ -215,23 +318,40 @@ impl Membership {
         now: Timestamp,
     ) -> Result<Redrawn<Known>, Refusal> {
         let existed = self.known().is_some();
-        let held = self.known().cloned().unwrap_or_else(|| Known::new(draft, now));
+        let held = match self {
+            Self::Unborn => Known::new(draft, now),
+            Self::Known(known) => known.clone(),
+            Self::Pending(pending) => {
+                let accepts = draft.word == Word::Person && pending.can_be_accepted();
+                if !accepts {
+                    return Err(Refusal::OtherState);
+                }
+                Known::accepted(pending, draft)
+            }
+            Self::Removed { .. } => return Err(Refusal::OtherState),
+        };
         if (&held.account, &held.organization) != (&draft.account, &draft.organization) {
             return Err(Refusal::OtherPair);
         }
-        let enabled = draft.enabled.unwrap_or(held.enabled);
+        // A directory asks a person back who has left; they come when they accept.
+        let asked_back = held.left && draft.word == Word::Directory;
+        let enabled = draft.enabled.filter(|_| !asked_back).unwrap_or(held.enabled);
         let next = Known {
             roles: draft.roles.as_deref().map_or(held.roles.clone(), unique),
             enabled,
             epoch: next_epoch(held.epoch, (held.enabled, enabled)),
             left: !enabled && (held.left || (held.enabled && draft.word == Word::Person)),
+            entry: held.next_entry(draft, enabled),
             ..held.clone()
         };
         if held.left && enabled && draft.word == Word::Managers {
             return Err(Refusal::Left);
         }
-        let differs =
-            [("roles", next.roles != held.roles), ("enabled", next.enabled != held.enabled)];
+        let differs = [
+            ("roles", next.roles != held.roles),
+            ("enabled", next.enabled != held.enabled),
+            ("entry", next.entry != held.entry),
+        ];
         let outcome = Provisioned::of(existed, &differs);
         // A draft that changes nothing is accepted, though the organization may have changed.
         if outcome == Provisioned::Unchanged {
@@ -239,20 +359,82 @@ impl Membership {
         }
         // A member who comes back is asked for every role again; one who goes, for none.
         let kept = if held.enabled || !next.enabled { &*held.roles } else { &[] };
-        next.check(home, kept)?;
-        let mut records = Vec::new();
-        if !existed {
-            records.push(next.record("membership.created"));
-        } else if next.roles != held.roles {
-            records.push(next.record("membership.changed").with("fields", "roles"));
-        }
-        match (held.enabled, next.enabled) {
-            (true, false) => records.push(next.record("membership.ended")),
-            (false, true) => records.push(next.record("membership.resumed")),
-            _ => {}
-        }
+        check((&next.organization, &next.roles), home, kept)?;
+        let records = records((existed, &held), &next, draft.word);
         Ok(Redrawn { next, outcome, records })
     }
+
+    fn propose(
+        &self,
+        proposal: &Proposal,
+        home: Option<&organization::Known>,
+        now: Timestamp,
+    ) -> Decision<Self> {
+        let held = match self {
+            Self::Unborn => None,
+            Self::Pending(held) if held.organization == proposal.organization => Some(&**held),
+            _ => return Decision::refuse(Refusal::OtherState),
+        };
+        let next = proposal.pending(held, now);
+        if let Some(held) = held {
+            let changed_at = held.entry.changed_at;
+            let entry = DirectoryEntry { changed_at, ..next.entry.clone() };
+            let same = Pending { entry, ..next.clone() };
+            if same == *held {
+                return Decision::accept(Vec::new(), Provisioned::Unchanged);
+            }
+        }
+        let kept = held.map(|held| &*held.roles).unwrap_or_default();
+        if let Err(why) = check((&next.organization, &next.roles), home, kept) {
+            return Decision::refuse(why);
+        }
+        let (event, outcome) = match held {
+            None => ("membership.proposed", Provisioned::Created),
+            Some(_) => ("membership.changed", Provisioned::Changed(vec!["entry"])),
+        };
+        let record = Record::new(event).in_organization(&*next.organization);
+        let record = record.with("membership", &*next.id).with("cause", "scim");
+        Decision::accept(vec![Event::Proposed(Box::new(next))], outcome).recording(record)
+    }
+
+    fn remove(&self, home: Option<&organization::Known>, now: Timestamp) -> Decision<Self> {
+        let (slug, record) = match self {
+            Self::Known(known) => (&known.organization, known.record("membership.removed")),
+            Self::Pending(pending) => {
+                let record = Record::new("membership.removed");
+                (&pending.organization, record.in_organization(&*pending.organization))
+            }
+            Self::Unborn | Self::Removed { .. } => return Decision::refuse(Refusal::OtherState),
+        };
+        if let Err(why) = check((slug, &[]), home, &[]) {
+            return Decision::refuse(why);
+        }
+        let removed = Event::Removed { organization: slug.clone(), at: now };
+        Decision::accept(vec![removed], Provisioned::Changed(vec!["removed"]))
+            .recording(record.with("cause", "scim"))
+    }
+}
+
+/// Says what has become of a membership.
+fn records((existed, held): (bool, &Known), next: &Known, word: Word) -> Vec<Record> {
+    let mut records = Vec::new();
+    if !existed {
+        records.push(next.record("membership.created"));
+    } else if next.roles != held.roles {
+        records.push(next.record("membership.changed").with("fields", "roles"));
+    } else if next.enabled == held.enabled && word == Word::Directory {
+        records.push(next.record("membership.changed").with("fields", "entry"));
+    }
+    match (held.enabled, next.enabled) {
+        (true, false) => records.push(next.record("membership.ended")),
+        (false, true) => records.push(next.record("membership.resumed")),
+        _ => {}
+    }
+    let with_cause = |record: Record| match word.cause() {
+        Some(cause) => record.with("cause", cause),
+        None => record,
+    };
+    records.into_iter().map(with_cause).collect()
 }
 
 /// A role that is given twice counts once.
@@ -268,8 +450,8 @@ fn unique(roles: &[String]) -> Vec<String> {
 
 impl Machine for Membership {
     const KIND: &'static str = "membership";
-    // 2: `epoch`; 3: `left`, which an older binary would forget
-    const REVISION: u32 = 3;
+    // 2: `epoch`; 3: `left`, which an older binary would forget; 4: `entry`, `Pending` and `Removed`
+    const REVISION: u32 = 4;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -289,32 +471,69 @@ impl Machine for Membership {
                 let decision = withdraw.fold(decision, Decision::commanding);
                 requirements.iter().cloned().fold(decision, Decision::requiring)
             }
+            Command::Propose { proposal, home } => self.propose(proposal, home.as_ref(), now),
+            Command::Remove { home } => self.remove(home.as_ref(), now),
+            Command::NoteInvited => {
+                let wants = match self {
+                    Self::Known(known) => known.wants_invitation(),
+                    Self::Pending(pending) => pending.wants_invitation(),
+                    Self::Unborn | Self::Removed { .. } => false,
+                };
+                if !wants {
+                    return Decision::refuse(Refusal::OtherState);
+                }
+                Decision::accept(vec![Event::Invited], Provisioned::Changed(vec!["invited"]))
+            }
         }
     }
 
     fn apply(&mut self, event: &Event) {
-        let Event::Provisioned(known) = event;
-        *self = Self::Known(known.clone());
+        match (event, &mut *self) {
+            (Event::Provisioned(known), _) => *self = Self::Known(known.clone()),
+            (Event::Proposed(pending), _) => *self = Self::Pending(pending.clone()),
+            (Event::Removed { organization, at }, _) => {
+                let forget_at = *at + KEPT_AFTER_REMOVAL;
+                *self = Self::Removed { organization: organization.clone(), forget_at };
+            }
+            (Event::Invited, Self::Known(Known { entry: Some(entry), .. })) => entry.invited = true,
+            (Event::Invited, Self::Pending(pending)) => pending.entry.invited = true,
+            (Event::Invited, _) => {}
+        }
     }
 
     /// An ended membership confers nothing.
     fn live_until(&self) -> Timestamp {
         match self {
             Self::Known(known) if known.enabled => Timestamp::FOREVER,
-            Self::Known(_) | Self::Unborn => Timestamp::NEVER,
+            _ => Timestamp::NEVER,
+        }
+    }
+
+    fn forget_at(&self) -> Option<Timestamp> {
+        match self {
+            Self::Removed { forget_at, .. } => Some(*forget_at),
+            _ => None,
         }
     }
 
     fn names(&self) -> Vec<Name> {
-        let name =
-            |known: &Known| Name::new(MEMBERSHIP_PAIRS, pair(&known.account, &known.organization));
-        self.known().map(name).into_iter().collect()
+        match self {
+            Self::Known(Known { account, organization, entry, .. }) => {
+                let pair = Name::new(MEMBERSHIP_PAIRS, pair(account, organization));
+                let of_entry = entry.iter().flat_map(|entry| entry.names(organization));
+                [pair].into_iter().chain(of_entry).collect()
+            }
+            Self::Pending(pending) => pending.names(),
+            Self::Unborn | Self::Removed { .. } => Vec::new(),
+        }
     }
 
     fn listings(&self) -> Vec<Listing> {
-        let Some(Known { account, organization, roles, enabled, .. }) = self.known() else {
-            return Vec::new();
-        };
+        if let Self::Pending(pending) = self {
+            return pending.listings();
+        }
+        let Some(known) = self.known() else { return Vec::new() };
+        let Known { id, account, organization, roles, enabled, entry, .. } = known;
         let mut listings = vec![
             Listing::new(MEMBERSHIPS, &**account, &**organization),
             Listing::new(MEMBERS, &**organization, &**account),
@@ -322,9 +541,16 @@ impl Machine for Membership {
         let holds =
             |role: &String| Listing::new(ROLE_HOLDERS, role_of(organization, role), &**account);
         listings.extend(roles.iter().filter(|_| *enabled).map(holds));
+        if *enabled || entry.is_some() {
+            listings.extend(role_members(organization, roles, id));
+        }
+        let since = entry.as_ref().filter(|_| known.wants_invitation());
+        listings.extend(since.map(|entry| uninvited(entry.changed_at)));
         listings
     }
 }
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_directory;

@@ -53,10 +53,42 @@ pub struct Known {
     pub brand: Brand,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Role {
     pub name: String,
     pub permissions: Vec<Permission>,
+    /// What a directory says of it, which knows it as a Group (adr/0132).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Box<Group>>,
+}
+
+/// What a directory says of a role.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// The directory made the role: it may give it another `displayName`, and delete it.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub made: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
+    #[serde(default)]
+    pub created_at: Timestamp,
+    #[serde(default)]
+    pub changed_at: Timestamp,
+}
+
+impl Role {
+    /// Tells whether a directory made it.
+    pub fn is_made_by_directory(&self) -> bool {
+        self.group.as_ref().is_some_and(|group| group.made)
+    }
+
+    /// What a directory knows it by.
+    pub fn display_name(&self) -> &str {
+        let given = self.group.as_ref().and_then(|group| group.display_name.as_deref());
+        given.unwrap_or(&self.name)
+    }
 }
 
 /// What a provisioning file says; what is `None` stays as it is.
@@ -66,6 +98,10 @@ pub struct Draft {
     pub name: Option<String>,
     pub enabled: Option<bool>,
     pub roles: Option<Vec<Role>>,
+    /// Roles that a directory made stay though `roles` does not name them, and stay the directory's where it does.
+    pub keeps_groups: bool,
+    /// A directory changes it.
+    pub by_directory: bool,
     /// `aal1` requires nothing.
     pub required_acr: Option<Acr>,
     pub impersonation: Option<bool>,
@@ -152,7 +188,7 @@ impl Organization {
             slug: held.slug.clone(),
             name: draft.name.clone().unwrap_or(held.name.clone()),
             enabled,
-            roles: draft.roles.clone().unwrap_or(held.roles.clone()),
+            roles: draft.roles_after(&held.roles),
             required_acr: draft.required_acr.unwrap_or(held.required_acr),
             impersonation: draft.impersonation.unwrap_or(held.impersonation),
             epoch: next_epoch(held.epoch, (held.enabled, enabled)),
@@ -177,12 +213,30 @@ impl Organization {
             _ => None,
         };
         let records = record.into_iter().chain(turned);
+        let records = records
+            .map(|record| if draft.by_directory { record.with("cause", "scim") } else { record });
         let records = records.map(|record| record.in_organization(&*next.slug)).collect();
         Ok(Redrawn { next, outcome, records })
     }
 }
 
 impl Draft {
+    /// Returns the roles that there will be where these are held.
+    pub fn roles_after(&self, held: &[Role]) -> Vec<Role> {
+        let Some(mut roles) = self.roles.clone() else { return held.to_vec() };
+        if !self.keeps_groups {
+            return roles;
+        }
+        for group in held.iter().filter(|role| role.group.is_some()) {
+            match roles.iter_mut().find(|role| role.name == group.name) {
+                Some(role) => role.group.clone_from(&group.group),
+                None if group.is_made_by_directory() => roles.push(group.clone()),
+                None => {}
+            }
+        }
+        roles
+    }
+
     fn check(&self) -> Result<(), Refusal> {
         if !is_slug(&self.slug) {
             return Err(Refusal::Slug);
@@ -206,8 +260,8 @@ impl Draft {
 
 impl Machine for Organization {
     const KIND: &'static str = "organization";
-    // 2: `epoch`; 3: `required_acr`, which an older binary would not ask for; 4: `brand`
-    const REVISION: u32 = 4;
+    // 2: `epoch`; 3: `required_acr`, which an older binary would not ask for; 4: `brand`; 5: `group` of a role
+    const REVISION: u32 = 5;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -248,7 +302,8 @@ mod tests {
 
     fn role(name: &str, permissions: &[&str]) -> Role {
         let parse = |text: &&str| Permission::parse(text).unwrap();
-        Role { name: name.to_owned(), permissions: permissions.iter().map(parse).collect() }
+        let permissions = permissions.iter().map(parse).collect();
+        Role { name: name.to_owned(), permissions, ..Role::default() }
     }
 
     fn draft() -> Draft {
@@ -367,6 +422,25 @@ mod tests {
         assert_eq!(provision(&mut acme, plain.clone()), Err(Refusal::Suspended));
         provision(&mut acme, Draft { enabled: Some(true), ..plain }).unwrap();
         assert!(held(&acme).is_plain());
+    }
+
+    #[test]
+    fn a_file_leaves_the_groups_of_a_directory_alone() {
+        let mut acme = acme();
+        let group = Group { made: true, ..Group::default() };
+        let finance = Role { group: Some(Box::new(group)), ..role("finance", &[]) };
+        let held = acme.known().unwrap().roles.clone();
+        let with_group = held.iter().cloned().chain([finance]).collect();
+        let by_scim = Draft { roles: Some(with_group), by_directory: true, ..draft() };
+        assert_eq!(provision(&mut acme, by_scim), Ok(Provisioned::Changed(vec!["role"])));
+        let file = |roles| Draft { roles: Some(roles), keeps_groups: true, ..draft() };
+        assert_eq!(provision(&mut acme, file(held)), Ok(Provisioned::Unchanged));
+        let named = vec![role("finance", &["invoices:read"])];
+        provision(&mut acme, file(named)).unwrap();
+        let finance = &acme.known().unwrap().roles[0];
+        assert!(finance.is_made_by_directory() && finance.permissions.len() == 1);
+        provision(&mut acme, Draft { roles: Some(Vec::new()), ..draft() }).unwrap();
+        assert!(acme.known().unwrap().roles.is_empty(), "an administrator takes any away");
     }
 
     #[test]

@@ -216,7 +216,9 @@ pub(super) fn said_of_membership(refusal: &membership::Refusal, lines: &Lines) -
         membership::Refusal::NoSuchRole { organization, role } => {
             lines.of_member(ROLES, &role_of(organization, role))
         }
-        membership::Refusal::OtherPair | membership::Refusal::Left => lines.of_field(MEMBERSHIPS),
+        membership::Refusal::OtherPair
+        | membership::Refusal::Left
+        | membership::Refusal::OtherState => lines.of_field(MEMBERSHIPS),
     };
     (line, refusal.to_string())
 }

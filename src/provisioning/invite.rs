@@ -159,7 +159,7 @@ fn with_administrator(
             Err(InviteError::OtherAdministrator(home.slug.clone()))
         };
     }
-    let role = Role { name: ADMINISTRATOR.to_owned(), permissions: administration() };
+    let role = Role { name: ADMINISTRATOR.to_owned(), permissions: administration(), group: None };
     let roles = home.roles.iter().cloned().chain([role]).collect();
     let slug = home.slug.clone();
     Ok(Some(organization::Draft { slug, roles: Some(roles), ..organization::Draft::default() }))

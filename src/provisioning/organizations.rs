@@ -35,7 +35,17 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     }
     let lines = table.finish();
     let slug = slug?.value;
-    let draft = Draft { slug, name, enabled, roles, required_acr, impersonation, brand };
+    let draft = Draft {
+        slug,
+        name,
+        enabled,
+        roles,
+        keeps_groups: true,
+        by_directory: false,
+        required_acr,
+        impersonation,
+        brand,
+    };
     Some(Declared { draft, lines })
 }
 
@@ -69,7 +79,7 @@ fn roles(sections: Vec<Section>, organization: &mut Table<'_>) -> Vec<Role> {
             organization.note_member(PERMISSIONS, permission.value.as_str(), permission.line);
         }
         let permissions = permissions.into_iter().map(|permission| permission.value).collect();
-        roles.push(Role { name, permissions });
+        roles.push(Role { name, permissions, group: None });
     }
     roles
 }

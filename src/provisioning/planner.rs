@@ -276,7 +276,7 @@ fn as_meant(
         slug: draft.slug.clone(),
         name: draft.name.clone().unwrap_or(name),
         enabled: draft.enabled.unwrap_or(enabled),
-        roles: draft.roles.clone().unwrap_or(roles),
+        roles: draft.roles_after(&roles),
         required_acr: draft.required_acr.unwrap_or(required_acr),
         impersonation: draft.impersonation.unwrap_or(impersonation),
         epoch,

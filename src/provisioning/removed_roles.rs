@@ -11,13 +11,14 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Lists the roles that the organization has and the draft, which names roles, does not.
+/// Lists the roles that the organization has and will not have after the draft.
 pub(super) async fn of(
     workbench: &Workbench,
     held: Option<&Known>,
     draft: &Draft,
 ) -> Result<Vec<Removal>, ApplyError> {
-    let (Some(held), Some(roles)) = (held, &draft.roles) else { return Ok(Vec::new()) };
+    let Some(held) = held else { return Ok(Vec::new()) };
+    let roles = draft.roles_after(&held.roles);
     let is_gone = |name: &str| !roles.iter().any(|role| role.name == name);
     let gone = held.roles.iter().map(|role| role.name.as_str()).filter(|name| is_gone(name));
     let removal = |name: &str| Removal {

@@ -293,6 +293,8 @@ impl Connection {
         let script = match (&*self, triggers) {
             (Self::Sqlite(..), Triggers::Log) => triggers::LOG_SQLITE,
             (Self::Sqlite(..), Triggers::Outbox) => triggers::OUTBOX_SQLITE,
+            (Self::Sqlite(..), Triggers::Members) => triggers::MEMBERS_SQLITE,
+            (Self::Postgres(_), Triggers::Members) => triggers::MEMBERS_POSTGRES,
             (Self::Postgres(_), Triggers::Log) => triggers::LOG_POSTGRES,
             (Self::Postgres(_), Triggers::Outbox) => triggers::OUTBOX_POSTGRES,
         };

@@ -52,6 +52,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(6, "0006_leaner_log.sql"),
     migration!(7, "0007_one_tree_a_table.sql").for_sqlite().and(Triggers::Log),
     migration!(8, "0008_outbox_classes.sql").and(Triggers::Outbox),
+    migration!(9, "0009_scim.sql").and(Triggers::Members),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (\

@@ -126,6 +126,18 @@ pub(super) const LIVE_BEYOND: &str = "SELECT l.id \
      WHERE l.list = $1 AND l.owner = $2 AND l.rank > $3 AND l.rank < $4 AND e.live_until > $5 \
      ORDER BY l.rank, l.id LIMIT $6 + 0 OFFSET $7 + 0";
 
+/// Only of lists that are counted (`engine::triggers`).
+pub(super) const COUNTED: &str = "SELECT CAST(COALESCE(SUM(entries), 0) AS BIGINT) FROM list_counts WHERE list = $1 AND owner = $2";
+
+/// Passes over entries without reading them.
+pub(super) const LIST_FROM: &str = "SELECT l.rank, l.kind, l.id, e.version, e.state, e.revision \
+      FROM (SELECT rank, kind, id FROM listings WHERE list = $1 AND owner = $2 \
+             ORDER BY rank, id LIMIT $3 + 0 OFFSET $4 + 0) AS l \
+      JOIN entities e ON e.kind = l.kind AND e.id = l.id ORDER BY l.rank, l.id";
+
+pub(super) const LIST_IDS: &str = "SELECT rank, id FROM listings \
+     WHERE list = $1 AND owner = $2 AND (rank, id) > ($3, $4) ORDER BY rank, id LIMIT $5 + 0";
+
 pub(super) const COUNT: &str = "SELECT COUNT(*) FROM \
      (SELECT 1 FROM listings WHERE list = $1 AND owner = $2 LIMIT $3 + 0) AS listed";
 

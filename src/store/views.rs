@@ -47,6 +47,21 @@ impl FreshReads {
         self.0.count(list, owner, most).await
     }
 
+    /// See [`Store::counted`].
+    pub async fn counted(&self, list: &str, owner: &str) -> Result<usize, ReadError> {
+        self.0.counted(list, owner).await
+    }
+
+    /// See [`Store::list_ids`].
+    pub async fn list_ids(
+        &self,
+        (list, owner): (&str, &str),
+        after: (&str, &str),
+        most: u32,
+    ) -> Result<Vec<(String, String)>, ReadError> {
+        self.0.list_ids((list, owner), after, most).await
+    }
+
     /// See [`Store::count_part`].
     pub async fn count_part(&self, part: &ListPart<'_>, most: u32) -> Result<u32, ReadError> {
         self.0.count_part(part, most).await
@@ -190,6 +205,43 @@ impl Store {
         let values = [Value::Text(list), Value::Text(owner), Value::Int(most.into())];
         let counted = counted(&self.read(sql::COUNT, &values).await?)?;
         Ok(usize::try_from(counted).unwrap_or(0))
+    }
+
+    /// Returns how many entries a list has that is counted as it changes: [`MEMBERS`](crate::domain::membership::MEMBERS).
+    pub async fn counted(&self, list: &str, owner: &str) -> Result<usize, ReadError> {
+        let rows = self.read(sql::COUNTED, &[Value::Text(list), Value::Text(owner)]).await?;
+        Ok(usize::try_from(counted(&rows)?).unwrap_or(0))
+    }
+
+    /// Reads a page of a list that begins after so many entries, which are passed over one by one.
+    pub async fn list_from(
+        &self,
+        (list, owner): (&str, &str),
+        (from, most): (u32, u32),
+    ) -> Result<Vec<Listed>, ReadError> {
+        let (most, from) = (Value::Int(most.into()), Value::Int(from.into()));
+        let values = [Value::Text(list), Value::Text(owner), most, from];
+        self.inner.vitals.read();
+        Ok(listed(&self.scan(sql::LIST_FROM, &values).await?)?)
+    }
+
+    /// Reads ranks and ids of a page of a list, and nothing of the entities.
+    pub async fn list_ids(
+        &self,
+        (list, owner): (&str, &str),
+        after: (&str, &str),
+        most: u32,
+    ) -> Result<Vec<(String, String)>, ReadError> {
+        let values = [
+            Value::Text(list),
+            Value::Text(owner),
+            Value::Text(after.0),
+            Value::Text(after.1),
+            Value::Int(most.into()),
+        ];
+        let rows = self.read(sql::LIST_IDS, &values).await?;
+        let read = |row: &value::Row| Ok((row.text(0)?, row.text(1)?));
+        Ok(rows.iter().map(read).collect::<engine::Result<_>>()?)
     }
 
     /// Counts the entries of a part of a list, as far as `most`.

@@ -17,7 +17,7 @@ fn permissions(texts: &[&str]) -> Vec<Permission> {
 }
 
 fn role(name: &str, held: &[&str]) -> Role {
-    Role { name: name.to_owned(), permissions: permissions(held) }
+    Role { name: name.to_owned(), permissions: permissions(held), group: None }
 }
 
 fn home() -> organization::Known {
@@ -47,6 +47,7 @@ fn member(roles: &[&str]) -> membership::Known {
         created_at: NOW,
         epoch: 0,
         left: false,
+        entry: None,
     }
 }
 

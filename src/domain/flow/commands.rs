@@ -73,6 +73,7 @@ pub(super) fn join(
         organization: organization.slug.clone(),
         roles: Some(roles.clone()),
         enabled: Some(true),
+        entry: None,
         word: membership::Word::Person,
     };
     let provision = membership::Command::Provision { draft, home: Some(organization.clone()) };

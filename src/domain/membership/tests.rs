@@ -2,10 +2,11 @@
 
 use super::*;
 
-const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+pub(super) const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-fn acme() -> organization::Known {
-    let role = |name: &str| organization::Role { name: name.to_owned(), permissions: Vec::new() };
+pub(super) fn acme() -> organization::Known {
+    let role =
+        |name: &str| organization::Role { name: name.to_owned(), ..organization::Role::default() };
     organization::Known {
         slug: "acme".to_owned(),
         name: "Acme".to_owned(),
@@ -18,22 +19,23 @@ fn acme() -> organization::Known {
     }
 }
 
-fn suspended() -> organization::Known {
+pub(super) fn suspended() -> organization::Known {
     organization::Known { enabled: false, ..acme() }
 }
 
-fn draft(roles: &[&str]) -> Draft {
+pub(super) fn draft(roles: &[&str]) -> Draft {
     Draft {
         id: "m".to_owned(),
         account: "a".to_owned(),
         organization: "acme".to_owned(),
         roles: Some(roles.iter().map(|role| (*role).to_owned()).collect()),
         enabled: Some(true),
+        entry: None,
         word: Word::Managers,
     }
 }
 
-fn ending() -> Draft {
+pub(super) fn ending() -> Draft {
     Draft { roles: None, enabled: Some(false), ..draft(&[]) }
 }
 
@@ -74,6 +76,7 @@ fn a_membership_is_found_from_both_its_sides() {
         Listing::new(MEMBERSHIPS, "a", "acme"),
         Listing::new(MEMBERS, "acme", "a"),
         Listing::new(ROLE_HOLDERS, "acme clerk", "a"),
+        Listing::new(ROLE_MEMBERS, "acme clerk", "m"),
     ];
     assert_eq!(membership.listings(), listings);
     assert_eq!(membership.known().unwrap().roles, ["clerk"], "what is there twice counts once");

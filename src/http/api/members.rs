@@ -169,8 +169,15 @@ pub async fn change(mut call: Call) -> Answer {
     judge(&change, &known, roles.as_deref(), enabled)?;
     let home = Some(change.authority.home.clone());
     let (account, organization) = (known.account.clone(), known.organization.clone());
-    let draft =
-        Draft { id: id.clone(), account, organization, roles, enabled, word: Word::Managers };
+    let draft = Draft {
+        id: id.clone(),
+        account,
+        organization,
+        roles,
+        enabled,
+        entry: None,
+        word: Word::Managers,
+    };
     let command = Command::Provision { draft, home };
     let decided = change.commit.decide::<Machine>(&id, &command).await?;
     decided.map_err(|refusal| refused(&refusal))?;
@@ -221,6 +228,8 @@ fn refused(refusal: &Refusal) -> Problem {
             Problem::wrong_member("#/roles", "holds a role that the organization does not have")
         }
         Refusal::Left => LEFT,
-        Refusal::NoSuchOrganization(_) | Refusal::OtherPair => Problem::NOT_FOUND,
+        Refusal::NoSuchOrganization(_) | Refusal::OtherPair | Refusal::OtherState => {
+            Problem::NOT_FOUND
+        }
     }
 }

@@ -87,11 +87,12 @@ pub async fn put(mut call: Call) -> Answer {
     let mut roles = change.authority.home.roles.clone();
     // What members hold by it already is passed on as well: the caller stands for all of it.
     change.grants(&permissions)?;
-    let role = organization::Role { name: name.clone(), permissions };
     let held = roles.iter().position(|held| held.name == name);
     match held {
-        Some(place) => roles[place] = role,
-        None if roles.len() < MOST_ROLES => roles.push(role),
+        Some(place) => roles[place].permissions = permissions,
+        None if roles.len() < MOST_ROLES => {
+            roles.push(organization::Role { name: name.clone(), permissions, group: None });
+        }
         None => {
             return Err(Problem::new(StatusCode::CONFLICT, "too_many", "there are 500 roles"));
         }

@@ -4,11 +4,13 @@ use super::problems::{INVITATION_NOT_GOOD, ORGANIZATION_SUSPENDED};
 use crate::{
     crypto::{OpaqueKind, draw_uuid},
     domain::{
-        account::{EMAIL_ADDRESSES, Known, normalise_email},
+        account::{self, EMAIL_ADDRESSES, normalise_email},
         authorization::Choice,
         flow::{Invited, Joining, Refusal},
         invitation::{Invitation, Pending},
-        membership::{MEMBERSHIP_PAIRS, Membership, pair},
+        membership::{
+            Known, MEMBERSHIP_PAIRS, Membership, PENDING_ADDRESSES, pair, pending_address_in,
+        },
         organization::Organization,
     },
     http::{answer::error::Problem, app::App, people::inviter},
@@ -53,7 +55,7 @@ async fn told(app: &App, id: String, pending: &Pending) -> Result<Invited, Probl
 pub async fn joining(
     app: &App,
     invited: &Invited,
-    (account, known): (&str, Option<&Known>),
+    (account, known): (&str, Option<&account::Known>),
 ) -> Result<Result<Box<Joining>, Refusal>, Problem> {
     let mut reads = app.read_set();
     let machine = reads.look::<Invitation>(&invited.invitation).await?;
@@ -70,13 +72,33 @@ pub async fn joining(
     if !inviter::still_stands(app, &mut reads, (&pending, &organization)).await? {
         return Ok(Err(Refusal::InvitationOver));
     }
-    let held = app.store.find(MEMBERSHIP_PAIRS, &pair(account, slug)).await?.map(|(_, id)| id);
-    let membership = held.unwrap_or_else(|| draw_uuid(&*app.dice));
-    let former = reads.look::<Membership>(&membership).await?.known();
-    let mut roles =
-        former.filter(|one| one.enabled).map(|one| one.roles.clone()).unwrap_or_default();
+    let membership = membership(app, account, &pending).await?;
+    let mut roles = held_roles(reads.look::<Membership>(&membership).await?);
     roles.extend(pending.roles.iter().cloned());
     let email = known.map(|known| known.email.clone());
     let requirements = reads.requirements();
     Ok(Ok(Box::new(Joining { email, organization, membership, roles, requirements })))
+}
+
+/// Returns the id of the membership that accepting gives: the one that the account has, the one that a directory keeps
+/// for the address, or a new one.
+async fn membership(app: &App, account: &str, pending: &Pending) -> Result<String, Problem> {
+    let slug = &pending.organization;
+    let held = app.store.find(MEMBERSHIP_PAIRS, &pair(account, slug)).await?;
+    let found = match held {
+        Some(held) => Some(held),
+        None => {
+            let waiting = pending_address_in(slug, &pending.email);
+            app.store.find(PENDING_ADDRESSES, &waiting).await?
+        }
+    };
+    Ok(found.map_or_else(|| draw_uuid(&*app.dice), |(_, id)| id))
+}
+
+/// Lists the roles that go on: those of a member, or those that a directory gave to a member who has not accepted yet.
+fn held_roles(membership: &Membership) -> Vec<String> {
+    let asked_back = |one: &&Known| one.enabled || one.is_active();
+    let known = membership.known().filter(asked_back).map(|one| &one.roles);
+    let pending = membership.pending().map(|one| &one.roles);
+    known.or(pending).cloned().unwrap_or_default()
 }

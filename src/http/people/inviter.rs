@@ -7,8 +7,8 @@ use crate::{
         api_key::ApiKey,
         authority::Permissions,
         client::Client,
-        invitation::{Inviter, PENDING_INVITATIONS, Pending, pending_name},
-        membership::Membership,
+        invitation::{Inviter, PENDING_INVITATIONS, Pending as Invitation, pending_name},
+        membership::{Membership, Pending},
         organization,
     },
     http::{answer::error::Problem, app::App},
@@ -22,15 +22,27 @@ const INVITES: &str = "memberships:write";
 pub async fn still_stands(
     app: &App,
     reads: &mut ReadSet,
-    (pending, home): (&Pending, &organization::Known),
+    (pending, home): (&Invitation, &organization::Known),
 ) -> Result<bool, HydrateError> {
     let Some(inviter) = &pending.inviter else { return Ok(true) };
+    if let Inviter::Directory { membership } = inviter {
+        let waiting = reads.look::<Membership>(membership).await?;
+        return Ok(is_wanted(waiting, &pending.organization));
+    }
     let held = held(app, reads, inviter, home).await?;
     let passes_on = |held: Permissions| {
         let conferred = home.confers(&pending.roles);
         held.covers(INVITES) && held.missing(conferred.iter()).is_none()
     };
     Ok(held.is_some_and(passes_on))
+}
+
+/// Tells whether a directory still waits for the person of this membership.
+fn is_wanted(waiting: &Membership, slug: &str) -> bool {
+    let asked_back = waiting.known().filter(|known| known.organization == slug);
+    let asked_back = asked_back.is_some_and(|known| !known.enabled && known.is_active());
+    let pending = waiting.pending().filter(|pending| pending.organization == slug);
+    asked_back || pending.is_some_and(Pending::can_be_accepted)
 }
 
 /// Returns what the inviter holds in the organization now, by rows that a commit requires to be unchanged.
@@ -65,6 +77,8 @@ async fn held(
             });
             known.map(|known| home.confers(&known.roles))
         }
+        // It gives what the directory has given.
+        Inviter::Directory { .. } => None,
         Inviter::ApiKey { id } => {
             let machine = reads.look::<ApiKey>(id).await?;
             let active = machine.revoked_at().is_none();

@@ -113,6 +113,7 @@ impl<'a> Planner<'a, '_> {
                 organization: entry.organization.clone(),
                 roles: Some(entry.roles.clone()),
                 enabled: Some(true),
+                entry: None,
                 word: membership::Word::Operator,
             });
         }
@@ -123,6 +124,7 @@ impl<'a> Planner<'a, '_> {
             organization,
             roles: None,
             enabled: Some(false),
+            entry: None,
             word: membership::Word::Operator,
         }));
         let mut moved = false;

@@ -7,7 +7,47 @@ pub(in crate::store) enum Triggers {
     Log,
     /// Messages are counted by topic. PostgreSQL counts in stripes, so that connections do not wait for each other.
     Outbox,
+    /// Members are counted by organization, in the same stripes.
+    Members,
 }
+
+pub(super) const MEMBERS_SQLITE: &str = "
+CREATE TRIGGER IF NOT EXISTS list_counts_new AFTER INSERT ON listings WHEN NEW.list = 'members'
+BEGIN
+    INSERT INTO list_counts (list, owner, stripe, entries) VALUES (NEW.list, NEW.owner, 0, 1)
+    ON CONFLICT (list, owner, stripe) DO UPDATE SET entries = entries + 1;
+END;
+
+CREATE TRIGGER IF NOT EXISTS list_counts_erased AFTER DELETE ON listings WHEN OLD.list = 'members'
+BEGIN
+    UPDATE list_counts SET entries = entries - 1
+     WHERE list = OLD.list AND owner = OLD.owner AND stripe = 0;
+END;
+";
+
+pub(super) const MEMBERS_POSTGRES: &str = "
+CREATE OR REPLACE FUNCTION member_is_listed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO list_counts AS counted (list, owner, stripe, entries)
+    VALUES (NEW.list, NEW.owner, pg_backend_pid() % 64, 1)
+    ON CONFLICT (list, owner, stripe) DO UPDATE SET entries = counted.entries + 1;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION member_is_delisted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO list_counts AS counted (list, owner, stripe, entries)
+    VALUES (OLD.list, OLD.owner, pg_backend_pid() % 64, -1)
+    ON CONFLICT (list, owner, stripe) DO UPDATE SET entries = counted.entries - 1;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER list_counts_new AFTER INSERT ON listings
+FOR EACH ROW WHEN (NEW.list = 'members') EXECUTE FUNCTION member_is_listed();
+
+CREATE OR REPLACE TRIGGER list_counts_erased AFTER DELETE ON listings
+FOR EACH ROW WHEN (OLD.list = 'members') EXECUTE FUNCTION member_is_delisted();
+";
 
 pub(super) const OUTBOX_SQLITE: &str = "
 CREATE TRIGGER IF NOT EXISTS outbox_counts_new AFTER INSERT ON outbox

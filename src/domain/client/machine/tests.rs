@@ -14,6 +14,7 @@ fn acme() -> organization::Known {
     let role = |name: &str, permission: &str| organization::Role {
         name: name.to_owned(),
         permissions: vec![Permission::parse(permission).unwrap()],
+        group: None,
     };
     organization::Known {
         slug: "acme".to_owned(),

@@ -1,0 +1,158 @@
+//! What a directory says of a member by SCIM, and a member who has not accepted yet (adr/0132).
+
+use super::{MEMBERS, ROLE_MEMBERS, role_of, unique};
+use crate::domain::{Listing, Name, Timestamp, account::normalise_email};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::ops::Not;
+
+/// The space of the `userName`s of an organization, without regard to case.
+pub const SCIM_USER_NAMES: &str = "scim_user_names";
+
+/// The space of the `externalId`s of Users of an organization.
+pub const SCIM_EXTERNAL_IDS: &str = "scim_external_ids";
+
+/// The space of addresses that pending Users of an organization have.
+pub const PENDING_ADDRESSES: &str = "pending_addresses";
+
+/// The list of memberships whose person is still to be invited, the first of them first.
+pub const UNINVITED: &str = "uninvited_members";
+
+/// Returns a `userName` as a name within the organization `slug`.
+pub fn user_name_in(slug: &str, user_name: &str) -> String {
+    format!("{slug} {}", user_name.to_lowercase())
+}
+
+/// Returns an `externalId` as a name within the organization `slug`.
+pub fn external_id_in(slug: &str, external_id: &str) -> String {
+    format!("{slug} {external_id}")
+}
+
+/// Returns the address of a pending User as a name within the organization `slug`.
+pub fn pending_address_in(slug: &str, address: &str) -> String {
+    let normal = normalise_email(address);
+    format!("{slug} {}", normal.as_deref().unwrap_or(address))
+}
+
+/// What a directory says of a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectoryEntry {
+    pub user_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
+    /// What the directory wants, which is not always so: a person who has left must accept again.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub active: bool,
+    /// The other attributes, as they were sent, in their canonical form.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub attributes: Map<String, Value>,
+    pub changed_at: Timestamp,
+    /// The `externalId` that came with an account which SCIM made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub came_with: Option<String>,
+    /// The person was invited since this was wanted.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub invited: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+impl DirectoryEntry {
+    /// Lists the names that a member with this entry holds.
+    pub(super) fn names(&self, slug: &str) -> impl Iterator<Item = Name> {
+        let external_id = self.external_id.as_deref();
+        let external_id = external_id
+            .map(|external_id| Name::new(SCIM_EXTERNAL_IDS, external_id_in(slug, external_id)));
+        let user_name = Name::new(SCIM_USER_NAMES, user_name_in(slug, &self.user_name));
+        [user_name].into_iter().chain(external_id)
+    }
+}
+
+/// A member whom a directory has named and who has not accepted yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// A UUID in lower case; the membership keeps it.
+    pub id: String,
+    pub organization: String,
+    pub roles: Vec<String>,
+    pub created_at: Timestamp,
+    /// Where an invitation goes; without one no person can accept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    pub entry: DirectoryEntry,
+}
+
+impl Pending {
+    /// Tells whether the person may become a member.
+    pub fn can_be_accepted(&self) -> bool {
+        self.entry.active && self.address.is_some()
+    }
+
+    /// Tells whether an invitation is due.
+    pub fn wants_invitation(&self) -> bool {
+        self.can_be_accepted() && !self.entry.invited
+    }
+
+    pub(super) fn names(&self) -> Vec<Name> {
+        let slug = &self.organization;
+        let address = self.address.as_deref();
+        let address =
+            address.map(|address| Name::new(PENDING_ADDRESSES, pending_address_in(slug, address)));
+        self.entry.names(slug).chain(address).collect()
+    }
+
+    pub(super) fn listings(&self) -> Vec<Listing> {
+        let (slug, id) = (&self.organization, &self.id);
+        let mut listings = vec![Listing::new(MEMBERS, &**slug, &**id)];
+        listings.extend(role_members(slug, &self.roles, id));
+        listings.extend(self.wants_invitation().then(|| uninvited(self.entry.changed_at)));
+        listings
+    }
+}
+
+/// What is to be of a pending member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// What the membership will be known by, if it is created.
+    pub id: String,
+    pub organization: String,
+    /// What is `None` stays as it is.
+    pub roles: Option<Vec<String>>,
+    pub address: Option<String>,
+    pub entry: DirectoryEntry,
+}
+
+impl Proposal {
+    pub(super) fn pending(&self, held: Option<&Pending>, now: Timestamp) -> Pending {
+        let held_roles = held.map(|held| held.roles.clone()).unwrap_or_default();
+        Pending {
+            id: held.map_or_else(|| self.id.clone(), |held| held.id.clone()),
+            organization: self.organization.clone(),
+            roles: self.roles.as_deref().map_or(held_roles, unique),
+            created_at: held.map_or(now, |held| held.created_at),
+            address: self.address.clone(),
+            entry: self.entry.clone(),
+        }
+    }
+}
+
+/// Lists the roles of a User, in the lists of which Groups are made.
+pub(super) fn role_members(
+    slug: &str,
+    roles: &[String],
+    id: &str,
+) -> impl Iterator<Item = Listing> {
+    roles.iter().map(move |role| Listing::new(ROLE_MEMBERS, role_of(slug, role), id))
+}
+
+/// The place in the list of those who are still to be invited.
+pub(super) fn uninvited(since: Timestamp) -> Listing {
+    Listing::new(UNINVITED, "", format!("{:015}", since.millis()))
+}
