@@ -1,5 +1,5 @@
 -- How many members an organization has is counted by triggers (the engine file has them): a page of a list tells how many
--- there are, and must not count them. Users of a role are listed by their membership (adr/0132).
+-- there are, and must not count them. Users of a role are listed by their membership (adr/0133).
 -- oldest_compatible: 1
 CREATE TABLE list_counts (
     list TEXT NOT NULL,

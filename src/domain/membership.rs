@@ -13,7 +13,7 @@
 //! An ended membership confers nothing, but stays: its id is in tokens and in the security log, and it
 //! is the same one that begins again, in another epoch: what rested on the one before stays ended
 //! (adr/0038). A pending one has no account and confers nothing; only SCIM makes and removes them
-//! (adr/0132). What the organization is comes with the command; that it still is so is a requirement of
+//! (adr/0133). What the organization is comes with the command; that it still is so is a requirement of
 //! the commit.
 
 mod directory_entry;

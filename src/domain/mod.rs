@@ -60,6 +60,7 @@ mod record;
 pub mod request_object;
 pub mod requested_claims;
 pub mod resource;
+pub mod scim;
 mod secret;
 pub mod session;
 pub mod signing_keys;

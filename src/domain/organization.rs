@@ -57,7 +57,7 @@ pub struct Known {
 pub struct Role {
     pub name: String,
     pub permissions: Vec<Permission>,
-    /// What a directory says of it, which knows it as a Group (adr/0132).
+    /// What a directory says of it, which knows it as a Group (adr/0133).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<Box<Group>>,
 }
@@ -134,7 +134,7 @@ pub enum Refusal {
 }
 
 /// Tells whether this may name an organization for ever.
-fn is_slug(text: &str) -> bool {
+pub fn is_slug(text: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=63).contains(&text.len())
         && text.bytes().all(inner)

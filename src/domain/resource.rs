@@ -10,7 +10,7 @@
 
 use super::{
     Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp,
-    authority::{ADMINISTER, Permission, own_permissions},
+    authority::{ADMINISTER, PROVISION, Permission, own_permissions},
     authorization_details::{BadRule, BadSchema, BadText, Detail, Schema, SubsetRules, Texts},
 };
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,16 @@ impl Known {
             identifier: format!("{issuer}/api"),
             name: Some("Porteiro".to_owned()),
             scopes: own_permissions().chain(administer).collect(),
+            authorization_details: Vec::new(),
+        }
+    }
+
+    /// SCIM of an organization, which is no row either.
+    pub fn scim(issuer: &str, slug: &str) -> Self {
+        Self {
+            identifier: format!("{issuer}/scim/v2/{slug}"),
+            name: Some("SCIM".to_owned()),
+            scopes: Permission::parse(PROVISION).into_iter().collect(),
             authorization_details: Vec::new(),
         }
     }

@@ -18,6 +18,7 @@
 //! | `authorization` | what decides about an authorization request, and how it is answered |
 //! | `issuing` | tokens for grants |
 //! | [`flows`], `oauth`, [`api`], `me`, `related_origins` | the endpoints, one file each; [`api`] is a table of operations and one guard |
+//! | `scim` | the same for SCIM, with the callers of [`api`] |
 //! | `screens`, `playground`, `mailbox` | pages: hosted ones, drawn from the documents of flows, and those of a development server |
 //! | `layers` | what stands around every endpoint |
 //! | [`operator`], [`router`] | the two listeners: endpoints with their handlers and layers |
@@ -49,6 +50,7 @@ mod reading;
 mod related_origins;
 pub mod router;
 pub mod routes;
+mod scim;
 mod screens;
 pub mod time;
 pub mod vitals;

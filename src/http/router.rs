@@ -17,7 +17,7 @@ use super::{
         authorize, ciba, device, form_post, introspect, jwks, logout, metadata, par,
         protected_resource, register, revoke, token, userinfo,
     },
-    playground, related_origins, routes,
+    playground, related_origins, routes, scim,
     screens::{self, Screen},
     vitals::Vitals,
 };
@@ -62,6 +62,8 @@ enum Endpoint {
     Me,
     /// Operations of the management API.
     Operations,
+    /// Operations of SCIM.
+    Scim,
     Screen(Screen),
 }
 
@@ -71,6 +73,7 @@ impl Route {
             Endpoint::Methods(_, methods) => methods(),
             Endpoint::Me => me::methods(self.path),
             Endpoint::Operations => api::methods(self.path),
+            Endpoint::Scim => scim::methods(self.path),
             Endpoint::Screen(screen) => drawn(screen),
         }
     }
@@ -131,13 +134,13 @@ macro_rules! flow_routes {
 
 /// Reads rows whose operations are read elsewhere.
 macro_rules! operation_routes {
-    ($callers:ident $takes:ident $endpoint:ident $($name:ident $path:literal $row:tt)*) => {
+    ($callers:ident $takes:ident $endpoint:ident $error_format:ident $($name:ident $path:literal $row:tt)*) => {
         &[$(Route {
             path: $path,
             about: "",
             endpoint: Endpoint::$endpoint,
             callers: Callers::$callers,
-            error_format: ErrorFormat::Problem,
+            error_format: ErrorFormat::$error_format,
             takes: Takes::$takes,
         }),*]
     };
@@ -163,6 +166,7 @@ macro_rules! table {
         flows { $($flows:tt)* }
         me { $($me:tt)* }
         api { $($api:tt)* }
+        scim { $($scim:tt)* }
         screens { $($screens:tt)* }
         pages { $($pages:tt)* }
         playground { $($playground:tt)* }
@@ -170,9 +174,10 @@ macro_rules! table {
     ) => {
         const STANDARDS: &[Route] = handled!($($standards)*);
         const FLOWS: &[Route] = flow_routes!($($flows)*);
-        const ME: &[Route] = operation_routes!(OurPages Open Me $($me)*);
+        const ME: &[Route] = operation_routes!(OurPages Open Me Problem $($me)*);
         // Programs call it with a token of theirs; pages of browsers do not.
-        const API: &[Route] = operation_routes!(NoPage Token Operations $($api)*);
+        const API: &[Route] = operation_routes!(NoPage Token Operations Problem $($api)*);
+        const SCIM: &[Route] = operation_routes!(NoPage Token Scim Scim $($scim)*);
         /// Served where people get pages of ours.
         const SCREENS: &[Route] = screen_routes!($($screens)*);
         /// Served beside the screens.
@@ -211,7 +216,7 @@ fn served(extras: Extras) -> impl Iterator<Item = &'static Route> {
     let drawn = SCREENS.iter().chain(PAGES).filter(move |_| screens);
     let playground = PLAYGROUND.iter().filter(move |_| screens && mailbox);
     let mails = MAILBOX.iter().filter(move |_| mailbox);
-    let fixed = STANDARDS.iter().chain(FLOWS).chain(ME).chain(API);
+    let fixed = STANDARDS.iter().chain(FLOWS).chain(ME).chain(API).chain(SCIM);
     fixed.chain(drawn).chain(playground).chain(mails)
 }
 
@@ -231,6 +236,7 @@ pub fn documented() -> impl Iterator<Item = Documented> {
             Endpoint::Methods(methods, _) if !about.is_empty() => vec![row(methods)],
             Endpoint::Screen(_) => vec![row(&["GET", "POST"])],
             _ => api::summaries()
+                .chain(scim::summaries())
                 .filter(|(_, of, _)| *of == path)
                 .map(|(method, _, about)| Documented { methods: method.to_owned(), path, about })
                 .collect(),
@@ -280,7 +286,7 @@ fn whole(app: &App, steps: Option<&Steps>, is_wanted: impl Fn(&Route) -> bool) -
     let extras = Extras { screens: app.settings.screens, mailbox: app.mailbox.is_some() };
     let mut whole = Router::new();
     for callers in [Callers::AnySite, Callers::OurPages, Callers::NoPage] {
-        for error_format in [ErrorFormat::OAuth, ErrorFormat::Problem] {
+        for error_format in [ErrorFormat::OAuth, ErrorFormat::Problem, ErrorFormat::Scim] {
             let same =
                 |route: &&Route| (route.callers, route.error_format) == (callers, error_format);
             let mut part = Router::new();

@@ -7,6 +7,7 @@
 //! | `standards`, `pages`, `playground`, `mailbox` | who may call it, how its refusals are worded, what it takes of its caller, its methods and handlers | `router` |
 //! | `flows`, `me` | each operation: method, handler, name, status, body and summary | `router`, `me`, the OpenAPI document |
 //! | `api` | nothing: the operations of a path are rows of `api::OPERATIONS` | `router`, the OpenAPI document |
+//! | `scim` | nothing: the operations of a path are rows of `scim::OPERATIONS` | `router` |
 //! | `screens` | the kind of flow that begins where it is opened without one | `router`, `screens` |
 //!
 //! Metrics, and `docs/endpoints.md`, are read from what the router makes of it. The table is a macro that hands its
@@ -23,6 +24,8 @@ macro_rules! endpoints {
             PROTECTED_RESOURCE "/.well-known/oauth-protected-resource" (AnySite Problem Open, GET protected_resource::of_issuer)
             /// The management API as a resource.
             PROTECTED_API "/.well-known/oauth-protected-resource/api" (AnySite Problem Open, GET protected_resource::of_api)
+            /// SCIM of an organization as a resource.
+            PROTECTED_SCIM "/.well-known/oauth-protected-resource/scim/v2/{organization}" (AnySite Problem Open, GET protected_resource::of_scim)
             /// An API that tokens are for, as a resource.
             PROTECTED_OTHER "/.well-known/oauth-protected-resource/resources/{*address}" (AnySite Problem Open, GET protected_resource::of_resource)
             /// Origins that share the passkeys (WebAuthn §5.11).
@@ -182,6 +185,23 @@ macro_rules! endpoints {
             API_WEBHOOK_ROTATE "/api/organizations/{organization}/webhooks/{webhook}/rotate" ()
             API_WEBHOOK_TEST "/api/organizations/{organization}/webhooks/{webhook}/test" ()
         }
+        scim {
+            SCIM_USERS "/scim/v2/{organization}/Users" ()
+            SCIM_USER_SEARCH "/scim/v2/{organization}/Users/.search" ()
+            SCIM_USER "/scim/v2/{organization}/Users/{id}" ()
+            SCIM_GROUPS "/scim/v2/{organization}/Groups" ()
+            SCIM_GROUP_SEARCH "/scim/v2/{organization}/Groups/.search" ()
+            SCIM_GROUP "/scim/v2/{organization}/Groups/{id}" ()
+            SCIM_SEARCH "/scim/v2/{organization}/.search" ()
+            SCIM_REST "/scim/v2/{organization}/{*rest}" ()
+            SCIM_BULK "/scim/v2/{organization}/Bulk" ()
+            SCIM_ME "/scim/v2/{organization}/Me" ()
+            SCIM_CONFIG "/scim/v2/{organization}/ServiceProviderConfig" ()
+            SCIM_SCHEMAS "/scim/v2/{organization}/Schemas" ()
+            SCIM_SCHEMA "/scim/v2/{organization}/Schemas/{id}" ()
+            SCIM_TYPES "/scim/v2/{organization}/ResourceTypes" ()
+            SCIM_TYPE "/scim/v2/{organization}/ResourceTypes/{id}" ()
+        }
         screens {
             /// People sign in.
             SIGN_IN "/sign-in" ("sign_in")
@@ -247,5 +267,11 @@ macro_rules! constants {
 }
 
 endpoints!(constants);
+
+/// Where SCIM of every organization lies.
+pub const SCIM: &str = "/scim/v2";
+
+/// Where the metadata of SCIM as a resource lies, for each organization.
+pub const PROTECTED_SCIM_PREFIX: &str = "/.well-known/oauth-protected-resource/scim/v2";
 
 pub(in crate::http) use endpoints;

@@ -36,6 +36,7 @@ const ROOMS_OF_HTTP: &[&str] = &[
     "flows",
     "oauth",
     "api",
+    "scim",
     "me",
     "related_origins",
     "screens",

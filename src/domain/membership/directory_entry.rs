@@ -1,9 +1,12 @@
-//! What a directory says of a member by SCIM, and a member who has not accepted yet (adr/0132).
+//! What a directory says of a member by SCIM, and a member who has not accepted yet (adr/0133).
 
 use super::{MEMBERS, ROLE_MEMBERS, role_of, unique};
-use crate::domain::{Listing, Name, Timestamp, account::normalise_email};
+use crate::domain::{
+    Listing, Name, Timestamp,
+    account::normalise_email,
+    scim::{filter::fold_case, resource::User},
+};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::ops::Not;
 
 /// The space of the `userName`s of an organization, without regard to case.
@@ -20,7 +23,7 @@ pub const UNINVITED: &str = "uninvited_members";
 
 /// Returns a `userName` as a name within the organization `slug`.
 pub fn user_name_in(slug: &str, user_name: &str) -> String {
-    format!("{slug} {}", user_name.to_lowercase())
+    format!("{slug} {}", fold_case(user_name))
 }
 
 /// Returns an `externalId` as a name within the organization `slug`.
@@ -37,15 +40,11 @@ pub fn pending_address_in(slug: &str, address: &str) -> String {
 /// What a directory says of a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectoryEntry {
-    pub user_name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub external_id: Option<String>,
+    /// As it was sent, in its canonical form.
+    pub user: User,
     /// What the directory wants, which is not always so: a person who has left must accept again.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub active: bool,
-    /// The other attributes, as they were sent, in their canonical form.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub attributes: Map<String, Value>,
     pub changed_at: Timestamp,
     /// The `externalId` that came with an account which SCIM made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,10 +66,10 @@ fn is_yes(value: &bool) -> bool {
 impl DirectoryEntry {
     /// Lists the names that a member with this entry holds.
     pub(super) fn names(&self, slug: &str) -> impl Iterator<Item = Name> {
-        let external_id = self.external_id.as_deref();
+        let external_id = self.user.external_id();
         let external_id = external_id
             .map(|external_id| Name::new(SCIM_EXTERNAL_IDS, external_id_in(slug, external_id)));
-        let user_name = Name::new(SCIM_USER_NAMES, user_name_in(slug, &self.user_name));
+        let user_name = Name::new(SCIM_USER_NAMES, user_name_in(slug, self.user.user_name()));
         [user_name].into_iter().chain(external_id)
     }
 }

@@ -1,17 +1,19 @@
-//! Members whom a directory looks after (adr/0132).
+//! Members whom a directory looks after (adr/0133).
 
 use super::{
     tests::{NOW, acme, draft, ending, suspended},
     *,
 };
-use serde_json::Map;
+use crate::domain::scim::{resource::User, schema::USER};
+use serde_json::json;
 
 fn entry() -> DirectoryEntry {
+    let body = json!({
+        "schemas": [USER.schema.id], "userName": "Eva@Acme.test", "externalId": "E1",
+    });
     DirectoryEntry {
-        user_name: "Eva@Acme.test".to_owned(),
-        external_id: Some("E1".to_owned()),
+        user: User::read(body.as_object().unwrap()).unwrap(),
         active: true,
-        attributes: Map::new(),
         changed_at: NOW,
         came_with: None,
         invited: false,
@@ -95,7 +97,7 @@ fn only_the_person_makes_a_member_of_a_pending_one() {
     let known = membership.known().unwrap();
     assert_eq!((&*known.id, &*known.account, known.enabled), ("m", "a", true));
     assert_eq!(known.roles, ["clerk"]);
-    assert_eq!(known.entry.as_deref().unwrap().user_name, "Eva@Acme.test");
+    assert_eq!(known.entry.as_deref().unwrap().user.user_name(), "Eva@Acme.test");
     assert_eq!(names(&membership).len(), 3, "the pair, the userName, the externalId");
     assert_eq!(lists(&membership), [MEMBERSHIPS, MEMBERS, ROLE_HOLDERS, ROLE_MEMBERS]);
 }

@@ -1,4 +1,4 @@
-//! Every refusal a caller can see, in the form its endpoint speaks: OAuth JSON or problem+json.
+//! Every refusal a caller can see, in the form its endpoint speaks: OAuth JSON, problem+json or a SCIM error.
 //!
 //! Precise inside, coarse outside: the reason goes to the log, the description is for the developer
 //! of the client and is a constant of ours, so that no value of a request can leak into it. One kind of
@@ -6,7 +6,7 @@
 
 pub use super::{code::Code, stopped::Stopped};
 
-use super::{private_json, retry_after::RetryAfter};
+use super::{private_json, retry_after::RetryAfter, scim::ScimRefusal};
 use crate::{actors::HydrateError, store::views::ReadError};
 use axum::{
     http::{HeaderValue, StatusCode, header},
@@ -316,6 +316,7 @@ impl IntoResponse for Problem {
 pub enum ErrorFormat {
     OAuth,
     Problem,
+    Scim,
 }
 
 impl ErrorFormat {
@@ -324,6 +325,7 @@ impl ErrorFormat {
         match self {
             Self::OAuth => OAuthError::from(stopped).into_response(),
             Self::Problem => Problem::from(stopped).into_response(),
+            Self::Scim => ScimRefusal::from(stopped).into_response(),
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod html;
 pub mod redirect;
 pub mod response_summary;
 pub mod retry_after;
+pub mod scim;
 mod stopped;
 
 use axum::{

@@ -101,7 +101,8 @@ async fn admit(
     };
     let (presented, (mut caller, mut home)) = {
         let _permit = app.limits.request_permits.work(address).map_err(Problem::from)?;
-        let presented = PresentedCredential::of(&app, &context, &head).await?;
+        let presented =
+            PresentedCredential::of(&app, &context, &head, |aud| app.is_own_api(aud)).await?;
         let let_in = let_in(context.clone(), &presented).await?;
         (presented, let_in)
     };
@@ -165,27 +166,27 @@ async fn admitted(
     if let Err(denied) = judge(operation, caller, known, params) {
         let code = denied.problem.code;
         caller.note_use(app);
-        note_refusal(operation, app, caller, code).await?;
+        note_refusal(app, caller, operation.name, code).await?;
         return Err(denied);
     }
     Ok(home)
 }
 
 /// Notes a refusal in the trail of the caller's organization, unless it has been a moment ago.
-async fn note_refusal(
-    operation: &Operation,
+pub async fn note_refusal(
     app: &App,
     caller: &Caller,
+    operation: &'static str,
     code: &'static str,
 ) -> Result<(), Problem> {
     let refused = Refused {
         organization: caller.organization.clone(),
         caller: format!("{:?}", caller.context.actor()),
-        operation: operation.name,
+        operation,
         code,
     };
     let Some(repeated) = app.limits.refusals.count(refused, app.clock.now()) else { return Ok(()) };
-    let note = Note::Refused { operation: operation.name, code, repeated };
+    let note = Note::Refused { operation, code, repeated };
     note_in(app, caller, &caller.organization, note).await
 }
 
@@ -285,13 +286,24 @@ const REASON_REQUIRED: Problem = Problem::new(
     "who administers an organization says why: X-Reason, 1 to 500 printable characters of ASCII",
 );
 
-fn reason(headers: &HeaderMap) -> Result<String, Problem> {
+/// Reads why a holder of `organizations:administer` looks at an organization or changes it.
+pub fn reason(headers: &HeaderMap) -> Result<String, Problem> {
     let mut given = headers.get_all(REASON).iter();
     let (Some(value), None) = (given.next(), given.next()) else { return Err(REASON_REQUIRED) };
     let text = value.to_str().map_err(|_| REASON_REQUIRED)?.trim();
     // Rows of the log hold no addresses.
     let fits = (1..=LONGEST_REASON).contains(&text.len()) && !text.contains('@');
     if fits { Ok(text.to_owned()) } else { Err(REASON_REQUIRED) }
+}
+
+/// Notes that a holder of `organizations:administer` has called an operation for this organization.
+pub async fn administered(
+    app: &App,
+    caller: &Caller,
+    slug: &str,
+    operation: &'static str,
+) -> Result<(), Problem> {
+    note_in(app, caller, slug, Note::Administered { operation }).await
 }
 
 /// Writes into the trail of an organization what was done or refused there, before it is answered.

@@ -22,6 +22,11 @@ impl Denied {
         Self { problem: Box::new(problem), challenge: Some(challenge) }
     }
 
+    /// Takes apart the refusal and what follows the realm.
+    pub fn into_parts(self) -> (Problem, Option<String>) {
+        (*self.problem, self.challenge)
+    }
+
     /// Answers with it to a caller that presented something by this scheme, and says where clients learn who guards this API (RFC 9728 §5.1).
     pub fn answer(self, issuer: &str, scheme: Scheme) -> Response {
         let mut response = (*self.problem).into_response();

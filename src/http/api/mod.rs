@@ -43,12 +43,15 @@ mod roles;
 mod webhooks;
 mod words;
 
-pub use call::PageCall;
+pub use call::{IN_PERSON, PERMISSION_REQUIRED, PageCall, administered, note_refusal, reason};
+pub use caller::{Authority, Caller, Holder, SUSPENDED};
 pub use change::EXISTS;
+pub use denied::Denied;
 pub use in_session::MemberInSession;
 pub use openapi::get as openapi;
 pub use operation::{Operation, Verb};
 pub use operations::OPERATIONS;
+pub use presented::PresentedCredential;
 
 use super::app::App;
 use axum::{

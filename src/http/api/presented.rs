@@ -36,8 +36,13 @@ pub enum PresentedCredential<'a> {
 }
 
 impl<'a> PresentedCredential<'a> {
-    /// Reads it, once for each request: its proof is used up.
-    pub async fn of(app: &App, context: &Context, head: &'a Parts) -> Result<Self, Denied> {
+    /// Reads it, once for each request: its proof is used up. A token must be for an audience that is taken.
+    pub async fn of(
+        app: &App,
+        context: &Context,
+        head: &'a Parts,
+        is_audience: impl Fn(&str) -> bool,
+    ) -> Result<Self, Denied> {
         let given = presented(&head.headers).map_err(|missing| match missing {
             // RFC 6750 §3.1: a caller without a token is told only how to present one.
             Missing::None => Denied::challenged(INVALID_TOKEN, String::new()),
@@ -52,7 +57,7 @@ impl<'a> PresentedCredential<'a> {
         let certificate = certificate.as_deref();
         let place = ProofPlace { method, path, headers, token: None, certificate };
         let read = possession::read_presented(app, &given, &place).map_err(|why| refused(&why))?;
-        let read = read.filter(|held| app.is_own_api(&held.claims.aud));
+        let read = read.filter(|held| is_audience(&held.claims.aud));
         let HeldToken { claims, proof } = read.ok_or_else(invalid_token)?;
         let spent = possession::spend(app, context, proof.as_ref()).await;
         spent.map_err(|why| refused(&why))?;

@@ -12,6 +12,7 @@ use crate::{
             refusals::Refusals,
             registrations::Registrations,
             request_permits::{Limits, RequestPermits},
+            scans::Scans,
             user_code_guesses::UserCodeGuesses,
         },
         vitals::Vitals,
@@ -30,6 +31,7 @@ pub(in crate::http) struct Limiters {
     pub refusals: Refusals,
     pub registrations: Registrations,
     pub request_permits: RequestPermits,
+    pub scans: Scans,
     pub user_code_guesses: UserCodeGuesses,
 }
 
@@ -58,6 +60,7 @@ impl Limiters {
             refusals: Refusals::default(),
             registrations: Registrations::new(limited, limits.unused_clients),
             request_permits: RequestPermits::new(limits, addresses),
+            scans: Scans::default(),
             user_code_guesses: UserCodeGuesses::new(limited),
         })
     }

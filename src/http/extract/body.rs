@@ -36,16 +36,26 @@ pub async fn read(
     body: Body,
     request_permits: &RequestPermits,
 ) -> Result<Arrived, Stopped> {
+    read_up_to(LARGEST, head, body, request_permits).await
+}
+
+/// The same with another limit than the usual.
+pub async fn read_up_to(
+    largest: usize,
+    head: &Parts,
+    body: Body,
+    request_permits: &RequestPermits,
+) -> Result<Arrived, Stopped> {
     // A proxy in front of us might read another request than we do.
     if head.headers.contains_key(header::CONTENT_ENCODING) {
         return Err(Stopped::WrongMedia("the body must not be encoded"));
     }
-    if body.size_hint().lower() > LARGEST as u64 {
+    if body.size_hint().lower() > largest as u64 {
         return Err(Stopped::TooLarge);
     }
     let client = client(head, request_permits);
     let _arriving = request_permits.arrive(client)?;
-    let whole = Limited::new(body, LARGEST).collect();
+    let whole = Limited::new(body, largest).collect();
     match timeout(request_permits.timeout, whole).await {
         Ok(Ok(body)) => {
             Ok(Arrived { bytes: body.to_bytes(), permit: request_permits.work(client)? })

@@ -156,6 +156,24 @@ async fn read(
     Ok((object, permit))
 }
 
+/// Bytes of a request of SCIM: a thousand members of a Group, or a hundred operations.
+pub const LARGEST_SCIM: usize = 512 * 1024;
+
+/// Reads the members of a request of SCIM (RFC 7644 §3.1: `application/scim+json`; clients also send JSON).
+pub(in crate::http) async fn scim_members(
+    head: &Parts,
+    body: Body,
+    request_permits: &RequestPermits,
+) -> Result<(Map<String, Value>, WorkPermit), Stopped> {
+    let is_taken = |essence: &str| body::is_of_type(&head.headers, essence);
+    if !["application/scim+json", "application/json"].into_iter().any(is_taken) {
+        return Err(Stopped::WrongMedia("the body must be application/scim+json in UTF-8"));
+    }
+    let arrived = body::read_up_to(LARGEST_SCIM, head, body, request_permits).await?;
+    let object = parse(&arrived.bytes).map_err(|flaw| Stopped::InvalidJson(flaw.words()))?;
+    Ok((object, arrived.permit))
+}
+
 /// Why a body is not what we take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flaw {

@@ -85,13 +85,11 @@ pub async fn joining(
 async fn membership(app: &App, account: &str, pending: &Pending) -> Result<String, Problem> {
     let slug = &pending.organization;
     let held = app.store.find(MEMBERSHIP_PAIRS, &pair(account, slug)).await?;
-    let found = match held {
-        Some(held) => Some(held),
-        None => {
-            let waiting = pending_address_in(slug, &pending.email);
-            app.store.find(PENDING_ADDRESSES, &waiting).await?
-        }
-    };
+    if let Some((_, id)) = held {
+        return Ok(id);
+    }
+    let waiting = pending_address_in(slug, &pending.email);
+    let found = app.store.find(PENDING_ADDRESSES, &waiting).await?;
     Ok(found.map_or_else(|| draw_uuid(&*app.dice), |(_, id)| id))
 }
 

@@ -8,6 +8,7 @@ pub mod polls;
 pub mod refusals;
 pub mod registrations;
 pub mod request_permits;
+pub mod scans;
 pub mod user_code_guesses;
 
 pub use super::purpose;

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | bare | the issuer, where userinfo is |
 //! | `/api` | the management API |
+//! | `/scim/v2/{slug}` | SCIM of an organization |
 //! | `/resources/{host}{path}` | a resource that was provisioned under that address; its own server names this document in `WWW-Authenticate` |
 
 use crate::{
     domain::{
         authority::{Audience, OIDC_SCOPES},
+        organization::is_slug,
         resource::{Known, LONGEST_IDENTIFIER},
     },
     http::{
@@ -61,6 +63,17 @@ pub async fn of_api(State(app): State<App>) -> Response {
         Some(known) => of(&app, known),
         None => Problem::NOT_FOUND.into_response(),
     }
+}
+
+/// The same for an organization that exists and one that does not.
+pub async fn of_scim(
+    State(app): State<App>,
+    Path(slug): Path<String>,
+) -> Result<Response, Problem> {
+    if !is_slug(&slug) {
+        return Err(Problem::NOT_FOUND);
+    }
+    Ok(of(&app, &Known::scim(&app.issuer, &slug)))
 }
 
 pub async fn of_resource(

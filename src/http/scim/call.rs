@@ -1,0 +1,277 @@
+//! The guard before every operation, what it hands to the handler, and retries after conflicts.
+
+use super::{
+    operation::{Operation, PERMISSION},
+    outcome::Answer,
+};
+use crate::{
+    actors::{CommitError, MultiCommit},
+    clock::Stopwatch,
+    domain::{Context, organization, scim::error::ScimError},
+    http::{
+        answer::{error::Problem, scim::ScimRefusal},
+        api::{self, Authority, Caller, Denied, PresentedCredential},
+        app::App,
+        extract::{
+            bearer::{self, Scheme},
+            context::RequestContext,
+            json,
+            origin::Origin,
+            possession,
+        },
+        routes,
+    },
+};
+use axum::{
+    extract::{FromRequestParts as _, RawPathParams, Request},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse as _, Response},
+};
+use serde_json::{Map, Value};
+use std::{sync::Arc, time::Duration};
+
+/// How often an operation is decided while other changes come between.
+const TRIES: usize = 4;
+
+/// After this time it is not decided again.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// A call that the guard has let in.
+#[derive(Clone)]
+pub struct ScimCall {
+    pub app: App,
+    pub caller: Caller,
+    /// The address under which everything of this organization lies.
+    pub base: String,
+    incoming: Arc<Incoming>,
+    pub body: Arc<Map<String, Value>>,
+}
+
+/// What a request says beside its body.
+struct Incoming {
+    headers: HeaderMap,
+    params: Vec<(String, String)>,
+    query: Vec<(String, String)>,
+}
+
+/// Returns the address under which everything of an organization lies; tokens for it have it as their audience.
+pub fn base(issuer: &str, slug: &str) -> String {
+    format!("{issuer}{}/{slug}", routes::SCIM)
+}
+
+impl ScimCall {
+    pub fn param(&self, name: &str) -> &str {
+        let found = self.incoming.params.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    pub fn query(&self) -> &[(String, String)] {
+        &self.incoming.query
+    }
+
+    pub fn slug(&self) -> &str {
+        &self.caller.organization
+    }
+
+    /// The same call with another body, and the version that it expects: a part of a bulk request.
+    pub fn part(&self, id: Option<&str>, version: Option<&str>, body: Map<String, Value>) -> Self {
+        let mut headers = HeaderMap::new();
+        if let Some(version) = version.and_then(|version| version.parse().ok()) {
+            headers.insert(header::IF_MATCH, version);
+        }
+        let params = id.map(|id| ("id".to_owned(), id.to_owned())).into_iter().collect();
+        let incoming = Arc::new(Incoming { headers, params, query: Vec::new() });
+        Self { incoming, body: Arc::new(body), ..self.clone() }
+    }
+
+    /// Begins a change that happens only while the caller holds what they need.
+    pub async fn begin(&self) -> Result<ScimChange, ScimRefusal> {
+        let mut commit = self.app.multi_commit(&self.caller.context);
+        let Authority { home, .. } = self.caller.authority(&mut commit).await?;
+        Ok(ScimChange { commit, home })
+    }
+
+    /// Refuses where a resource is at another version than the caller has seen, if they say which.
+    pub fn expect(&self, version: &str) -> Result<(), ScimRefusal> {
+        match self.tags(&header::IF_MATCH) {
+            Some(tags) if !names(&tags, version) => {
+                Err(ScimError::precondition_failed("it has changed since: read it again").into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells whether the caller expects a certain version.
+    pub fn expects_version(&self) -> bool {
+        self.tags(&header::IF_MATCH).is_some()
+    }
+
+    /// Tells whether the caller has this version already.
+    pub fn has_seen(&self, version: &str) -> bool {
+        self.tags(&header::IF_NONE_MATCH).is_some_and(|tags| names(&tags, version))
+    }
+
+    fn tags(&self, name: &header::HeaderName) -> Option<Vec<String>> {
+        let lines = self.incoming.headers.get_all(name).iter();
+        let lines = lines.map(|line| line.to_str().unwrap_or_default());
+        let tags: Vec<String> =
+            lines.flat_map(|line| line.split(',')).map(|tag| tag.trim().to_owned()).collect();
+        (!tags.is_empty()).then_some(tags)
+    }
+}
+
+/// Compares weakly: clients repeat a tag with or without its mark (RFC 9110 §8.8.3.2).
+fn names(tags: &[String], version: &str) -> bool {
+    let bare = |tag: &str| tag.strip_prefix("W/").unwrap_or(tag).to_owned();
+    tags.iter().any(|tag| tag == "*" || bare(tag) == bare(version))
+}
+
+/// A change that is being decided.
+pub struct ScimChange {
+    pub commit: MultiCommit,
+    /// The organization, as the commit requires it to be.
+    pub home: organization::Known,
+}
+
+impl ScimChange {
+    /// Commits what was decided.
+    pub async fn finish(self) -> Result<(), ScimRefusal> {
+        self.commit.commit().await.map_err(|error| match error {
+            CommitError::Conflict | CommitError::Unmet { .. } => ScimRefusal::conflict(),
+            CommitError::Taken { space } => super::user_change::taken(space),
+            CommitError::Unavailable => Problem::UNAVAILABLE.into(),
+            CommitError::Unknown => Problem::OUTCOME_UNKNOWN.into(),
+        })
+    }
+}
+
+/// Answers a request for an operation.
+pub async fn serve(
+    operation: &'static Operation,
+    app: App,
+    params: RawPathParams,
+    request: Request,
+) -> Response {
+    let params: Vec<(String, String)> =
+        params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let answered = admit(operation, app, params, request).await;
+    answered.map_or_else(ScimRefusal::into_response, super::outcome::Outcome::into_response)
+}
+
+/// Lets a caller in, and has the operation answer.
+async fn admit(
+    operation: &'static Operation,
+    app: App,
+    params: Vec<(String, String)>,
+    request: Request,
+) -> Answer {
+    let (mut head, body) = request.into_parts();
+    let Ok(RequestContext(context)) = RequestContext::from_request_parts(&mut head, &app).await;
+    let Ok(Origin(address)) = Origin::from_request_parts(&mut head, &app).await;
+    let slug = params.iter().find(|(name, _)| name == "organization");
+    let slug = slug.map(|(_, slug)| slug.clone()).unwrap_or_default();
+    let scheme = bearer::presented(&head.headers).map_or(Scheme::Bearer, |one| one.scheme);
+    let denied = |denied: Denied| refusal(&app, &slug, scheme, denied);
+    let base = base(&app.issuer, &slug);
+    let let_in = async |context: Context, presented: &PresentedCredential<'_>| {
+        let mut caller = Caller::of(&app, context, presented).await?;
+        if let Err(why) = judge(&app, &caller, &slug).await {
+            caller.note_use(&app);
+            api::note_refusal(&app, &caller, operation.name, why.problem.code).await?;
+            return Err(why);
+        }
+        if caller.is_administrator() {
+            caller.context = caller.context.because(api::reason(&head.headers)?);
+        }
+        Ok::<_, Denied>(caller)
+    };
+    let (presented, mut caller) = {
+        let _permit = app.limits.request_permits.work(address).map_err(Problem::from)?;
+        let presented = PresentedCredential::of(&app, &context, &head, |aud| aud == base).await;
+        let presented = presented.map_err(denied)?;
+        let caller = let_in(context.clone(), &presented).await.map_err(denied)?;
+        (presented, caller)
+    };
+    if caller.is_administrator() {
+        api::administered(&app, &caller, &slug, operation.name).await?;
+    }
+    let (body, _permit) = if operation.takes_body {
+        json::scim_members(&head, body, &app.limits.request_permits).await?
+    } else {
+        (Map::new(), app.limits.request_permits.work(address).map_err(Problem::from)?)
+    };
+    let query = head.uri.query().unwrap_or_default();
+    let query = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let headers = head.headers.clone();
+    let incoming = Arc::new(Incoming { headers, params, query });
+    let (body, since) = (Arc::new(body), Stopwatch::start());
+    let mut made = 0;
+    let answer = loop {
+        let answer = (operation.handle)(ScimCall {
+            app: app.clone(),
+            caller: caller.clone(),
+            base: base.clone(),
+            incoming: incoming.clone(),
+            body: body.clone(),
+        });
+        let answer = answer.await;
+        made += 1;
+        let is_conflict = answer.as_ref().is_err_and(|refused| refused.is_conflict);
+        if !is_conflict || made >= TRIES || since.elapsed() > LONGEST {
+            break answer;
+        }
+        // Nothing happened: it is decided again on what is true now, by a caller who is still let in.
+        caller = let_in(context.clone(), &presented).await.map_err(denied)?;
+    };
+    if let Err(refused) = &answer
+        && let Some(code) = noted(&refused.error)
+    {
+        api::note_refusal(&app, &caller, operation.name, code).await?;
+    }
+    caller.note_use(&app);
+    answer
+}
+
+/// Says in one word what was refused that an administrator must know of: a directory tries such a thing again and again.
+fn noted(error: &ScimError) -> Option<&'static str> {
+    match error.status {
+        400 | 403 | 409 | 413 => Some(error.scim_type.unwrap_or("refused")),
+        _ => None,
+    }
+}
+
+/// Judges whether the caller may provision this organization.
+async fn judge(app: &App, caller: &Caller, slug: &str) -> Result<(), Denied> {
+    // The same for an organization that exists and one that does not.
+    if caller.organization != slug {
+        return Err(OTHER_ORGANIZATION.into());
+    }
+    let home = app.views.organizations.look(slug).await.map_err(Problem::from)?;
+    let known = home.machine.known().ok_or(OTHER_ORGANIZATION)?;
+    caller.is_sure_enough(known)?;
+    if !caller.may(PERMISSION) {
+        let challenge = format!(", error=\"insufficient_scope\", scope=\"{PERMISSION}\"");
+        return Err(Denied::challenged(api::PERMISSION_REQUIRED, challenge));
+    }
+    if caller.is_delegate() {
+        return Err(api::IN_PERSON.into());
+    }
+    Ok(())
+}
+
+const OTHER_ORGANIZATION: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "other_organization",
+    "the key or token speaks for another organization",
+);
+
+/// Refuses in the form of SCIM, and says where clients learn who guards this (RFC 9728 §5.1).
+fn refusal(app: &App, slug: &str, scheme: Scheme, denied: Denied) -> ScimRefusal {
+    let (problem, challenge) = denied.into_parts();
+    let metadata = format!("{}{}/{slug}", app.issuer, routes::PROTECTED_SCIM_PREFIX);
+    let challenge = challenge.map(|rest| {
+        let metadata = format!(", resource_metadata=\"{metadata}\"{rest}");
+        possession::challenge(scheme, &metadata)
+    });
+    ScimRefusal { challenge, ..problem.into() }
+}

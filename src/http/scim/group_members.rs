@@ -1,0 +1,145 @@
+//! Who is in a Group: memberships that hold the role, each a row of its own, changed in one commit.
+
+use super::{
+    call::{ScimCall, ScimChange},
+    group_view::members,
+    user_change::{propose, provision},
+    user_view::Member,
+};
+use crate::{
+    domain::{
+        membership::{Draft, Membership, Proposal, Word},
+        scim::{error::ScimError, group::GroupChange},
+    },
+    http::answer::scim::ScimRefusal,
+};
+use std::collections::BTreeMap;
+use tokio::task::yield_now;
+
+/// How many memberships one request may change, and name.
+pub const MOST_CHANGED: usize = 1_000;
+
+/// How many members a Group may have of which some are taken by a replacement of all.
+const MOST_REPLACED: usize = 10_000;
+
+/// No member holds more.
+const MOST_ROLES: usize = 100;
+
+/// Memberships are looked at in parts of so many, between which other requests run.
+const PART: usize = 50;
+
+/// Who is to be in a Group, and who is not.
+#[derive(Default)]
+pub struct Wanted(BTreeMap<String, bool>);
+
+impl Wanted {
+    /// Takes one change of members; others are not its affair.
+    pub async fn take(
+        &mut self,
+        call: &ScimCall,
+        role: &str,
+        change: &GroupChange,
+    ) -> Result<(), ScimRefusal> {
+        match change {
+            GroupChange::AddMembers(ids) => self.set(ids, true),
+            GroupChange::RemoveMembers(ids) => self.set(ids, false),
+            GroupChange::RemoveAllMembers => self.replace(call, role, &[]).await?,
+            GroupChange::ReplaceMembers(ids) => self.replace(call, role, ids).await?,
+            GroupChange::DisplayName(_) | GroupChange::ExternalId(_) => {}
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, ids: &[String], is_in: bool) {
+        self.0.extend(ids.iter().map(|id| (id.clone(), is_in)));
+    }
+
+    async fn replace(
+        &mut self,
+        call: &ScimCall,
+        role: &str,
+        ids: &[String],
+    ) -> Result<(), ScimRefusal> {
+        let held = members(call, role, MOST_REPLACED).await?.ok_or_else(too_many)?;
+        self.0.values_mut().for_each(|is_in| *is_in = false);
+        self.set(&held, false);
+        self.set(ids, true);
+        Ok(())
+    }
+
+    /// Gives the role to those who are to be in the Group, and takes it from those who are not.
+    pub async fn carry_out(
+        self,
+        call: &ScimCall,
+        change: &mut ScimChange,
+        role: &str,
+    ) -> Result<(), ScimRefusal> {
+        let mut changed = 0;
+        for (place, (id, is_in)) in self.0.into_iter().enumerate() {
+            if place % PART == PART - 1 {
+                yield_now().await;
+            }
+            changed += usize::from(set_role(call, change, (&id, role), is_in).await?);
+            if changed > MOST_CHANGED {
+                return Err(too_many());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn too_many() -> ScimRefusal {
+    let detail = format!("a request changes at most {MOST_CHANGED} members: send it in parts");
+    ScimError::too_large(detail).into()
+}
+
+/// Gives a role to a User or takes it away, and tells whether that was a change.
+async fn set_role(
+    call: &ScimCall,
+    change: &mut ScimChange,
+    (id, role): (&str, &str),
+    is_in: bool,
+) -> Result<bool, ScimRefusal> {
+    let machine = change.commit.look::<Membership>(id).await?.clone();
+    let member = match Member::of(&machine, call.slug()) {
+        Some(member) => member,
+        // Who is not there is not in the Group.
+        None if !is_in => return Ok(false),
+        None => return Err(ScimError::invalid_value("a member is no User of this server").into()),
+    };
+    if member.roles().iter().any(|held| held == role) == is_in {
+        return Ok(false);
+    }
+    // Roles that the organization has dropped are not kept.
+    let kept = member.roles().iter().filter(|held| change.home.has_role(held) && *held != role);
+    let roles: Vec<String> = kept.cloned().chain(is_in.then(|| role.to_owned())).collect();
+    if roles.len() > MOST_ROLES {
+        let detail = format!("a User is in at most {MOST_ROLES} Groups");
+        return Err(ScimError::invalid_value(detail).into());
+    }
+    match member {
+        Member::Known(known) => {
+            let draft = Draft {
+                id: known.id.clone(),
+                account: known.account.clone(),
+                organization: known.organization.clone(),
+                roles: Some(roles),
+                enabled: None,
+                entry: None,
+                word: Word::Directory,
+            };
+            provision(change, id, draft).await?;
+        }
+        Member::Pending(pending) => {
+            let proposal = Proposal {
+                id: pending.id.clone(),
+                organization: pending.organization.clone(),
+                roles: Some(roles),
+                address: pending.address.clone(),
+                entry: pending.entry.clone(),
+            };
+            propose(change, id, proposal).await?;
+        }
+    }
+    Ok(true)
+}
