@@ -12,10 +12,10 @@ pub use workbench::Workbench;
 use crate::{
     actors::{
         Couriers, Entities, HydrateError, Hydrated, INSTALLATION, KeySnapshot, Keys, KindReport,
-        MultiCommit, MultiCommits, NameView, ReadFolder, Services, StartError, TopicReport, Tree,
-        TreeOptions, View, export_log_heads,
+        MultiCommit, MultiCommits, NameView, ReadFolder, Services, SettleError, StartError,
+        TopicReport, Tree, TreeOptions, View, export_log_heads,
         hashing::{HashingOptions, HashingPool},
-        hydrate, read_on_a_blocking_thread,
+        hydrate, read_on_a_blocking_thread, settle_reserved_names,
     },
     crypto::{
         Dice, Pseudonyms, SharedVault, draw_text,
@@ -65,6 +65,8 @@ pub enum SystemError {
     ForeignKeys,
     #[error("the security log cannot be read")]
     Unreadable(#[from] ReadError),
+    #[error("the names that became reserved are not settled")]
+    Names(#[from] SettleError),
     #[error("the states of the signing keys cannot be read")]
     KeyStates(#[source] HydrateError),
 }
@@ -132,6 +134,9 @@ impl System {
             fault_injection: fault_injection.clone(),
         };
         let services = open_services(&options.store, &folder, sources).await?;
+        if let Err(error) = Box::pin(settle_reserved_names(&services)).await {
+            return Err(closed(&services, error.into()).await);
+        }
         let hashing = match start_hashing(&services, &folder, options.hashing).await {
             Ok(hashing) => hashing,
             Err(error) => return Err(closed(&services, error).await),

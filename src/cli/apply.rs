@@ -40,6 +40,12 @@ pub(super) async fn run(command: Apply, given: CommandSettings) -> Result<(), Fa
     }
     let workbench = open_workbench(&loaded).await?;
     let applied = carry_out(&workbench, &path, &file, dry_run).await;
+    if applied.is_ok() && !dry_run {
+        // The file may have renamed what kept a name from being ours; the next server settles it otherwise.
+        if let Err(error) = workbench.settle_names().await {
+            tracing::warn!(%error, "the names that became reserved are not settled");
+        }
+    }
     workbench.close().await;
     let plan = applied?;
     for step in &plan.steps {

@@ -2,7 +2,7 @@
 
 use super::{
     Failure, progress, say,
-    settings::{CommandSettings, StoreUrl, no_store},
+    settings::{CommandSettings, StoreUrl, no_store, open_workbench},
 };
 use crate::{clock::SystemClock, domain::Clock as _, store};
 use clap::Args;
@@ -25,6 +25,14 @@ pub(super) async fn run(Migrate { store }: Migrate, given: CommandSettings) -> R
     }
     if applied.is_empty() {
         say("= the schema is up to date")?;
+    }
+    // What is in the rows is brought up to date as well. Without the keys, the first server does it.
+    if loaded.config.keys.dir.is_some()
+        && let Ok(workbench) = open_workbench(&loaded).await
+    {
+        let settled = workbench.settle_names().await;
+        workbench.close().await;
+        settled?;
     }
     Ok(())
 }

@@ -59,6 +59,7 @@ mod rate;
 mod record;
 pub mod request_object;
 pub mod requested_claims;
+pub mod reserved_names;
 pub mod resource;
 pub mod scim;
 mod secret;

@@ -5,6 +5,8 @@
 //! | unborn | provision | enabled, or suspended if the draft says so | slug, role name or permission is malformed |
 //! | enabled | provision | what was given replaced; suspended if the draft says so | likewise |
 //! | suspended | provision | enabled, with the rest of the draft | the draft changes anything without enabling it |
+//! | enabled, suspended | widen administrators | their role has what was newly reserved, if it is as we made it (adr/0132) | |
+//! | unborn | widen administrators | the same | |
 //!
 //! It may require how sure we are of a person before tokens speak for it (adr/0060), and its pages may
 //! look as it does (adr/0076).
@@ -12,6 +14,10 @@
 //! A suspended organization confers no authority and accepts no change; it is never deleted, and its
 //! slug is never used again. Enabling it again begins another epoch, and what rested on the one before
 //! stays ended (adr/0038).
+
+mod administrators;
+
+pub use administrators::{ADMINISTRATOR, administration};
 
 use super::{
     Decision, Listing, Machine, Provisioned, Record, Redrawn, Timestamp,
@@ -112,6 +118,8 @@ pub struct Draft {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     Provision(Draft),
+    /// Reading and writing what these names stand for has become a part of administering.
+    WidenAdministrators(Vec<String>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,6 +168,11 @@ impl Known {
     pub fn has_role(&self, name: &str) -> bool {
         self.roles.iter().any(|role| role.name == name)
     }
+
+    /// Tells whether a role of this name has this very permission.
+    fn lists(&self, role: &str, permission: &Permission) -> bool {
+        self.roles.iter().any(|held| held.name == role && held.permissions.contains(permission))
+    }
 }
 
 impl Organization {
@@ -171,7 +184,7 @@ impl Organization {
     }
 
     fn redraw(&self, draft: &Draft) -> Result<Redrawn<Known>, Refusal> {
-        draft.check()?;
+        draft.check(self.known())?;
         let existed = self.known().is_some();
         let held = self.known().cloned().unwrap_or_else(|| Known {
             slug: draft.slug.clone(),
@@ -237,7 +250,7 @@ impl Draft {
         roles
     }
 
-    fn check(&self) -> Result<(), Refusal> {
+    fn check(&self, held: Option<&Known>) -> Result<(), Refusal> {
         if !is_slug(&self.slug) {
             return Err(Refusal::Slug);
         }
@@ -249,7 +262,12 @@ impl Draft {
             if roles[..place].iter().any(|other| other.name == role.name) {
                 return Err(Refusal::RepeatedRole(role.name.clone()));
             }
-            let forbidden = role.permissions.iter().find(|one| !one.may_stand_in_a_role());
+            // What a role had before the name was reserved it keeps.
+            let kept = |one: &Permission| {
+                one.is_of_installation() && held.is_some_and(|held| held.lists(&role.name, one))
+            };
+            let forbidden =
+                role.permissions.iter().find(|one| !one.may_stand_in_a_role() && !kept(one));
             if let Some(permission) = forbidden {
                 return Err(Refusal::ForbiddenPermission(permission.clone()));
             }
@@ -268,7 +286,10 @@ impl Machine for Organization {
     type Refusal = Refusal;
 
     fn decide(&self, command: &Command, _now: Timestamp) -> Decision<Self> {
-        let Command::Provision(draft) = command;
+        let draft = match command {
+            Command::Provision(draft) => draft,
+            Command::WidenAdministrators(names) => return self.widen_administrators(names),
+        };
         match self.redraw(draft) {
             Ok(redrawn) => redrawn.decide(Event::Provisioned, |outcome| outcome),
             Err(why) => Decision::refuse(why),
@@ -295,173 +316,4 @@ impl Machine for Organization {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
-
-    fn role(name: &str, permissions: &[&str]) -> Role {
-        let parse = |text: &&str| Permission::parse(text).unwrap();
-        let permissions = permissions.iter().map(parse).collect();
-        Role { name: name.to_owned(), permissions, ..Role::default() }
-    }
-
-    fn draft() -> Draft {
-        Draft { slug: "acme".to_owned(), ..Draft::default() }
-    }
-
-    fn provision(organization: &mut Organization, draft: Draft) -> Result<Provisioned, Refusal> {
-        let decision = organization.decide(&Command::Provision(draft), NOW);
-        for event in &decision.events {
-            organization.apply(event);
-        }
-        decision.outcome
-    }
-
-    fn acme() -> Organization {
-        let mut organization = Organization::default();
-        let roles = vec![role("clerk", &["invoices:read"]), role("manager", &["invoices:*"])];
-        let first = Draft { roles: Some(roles), ..draft() };
-        assert_eq!(provision(&mut organization, first), Ok(Provisioned::Created));
-        organization
-    }
-
-    #[test]
-    fn roles_confer_what_they_list_and_unknown_ones_nothing() {
-        let acme = acme();
-        let acme = acme.known().unwrap();
-        assert!(acme.confers(&["manager".to_owned()]).covers("invoices:approve"));
-        assert!(!acme.confers(&["clerk".to_owned()]).covers("invoices:approve"));
-        assert!(!acme.confers(&["owner".to_owned()]).covers("invoices:read"));
-        assert!(!acme.confers(&[]).covers("invoices:read"));
-    }
-
-    #[test]
-    fn a_suspended_organization_confers_nothing_and_accepts_no_change() {
-        let mut acme = acme();
-        assert_eq!(acme.live_until(), Timestamp::FOREVER);
-        let suspend = Draft { enabled: Some(false), ..draft() };
-        assert_eq!(
-            provision(&mut acme, suspend.clone()),
-            Ok(Provisioned::Changed(vec!["enabled"]))
-        );
-        assert_eq!(acme.live_until(), Timestamp::NEVER);
-        assert_eq!(provision(&mut acme, suspend), Ok(Provisioned::Unchanged));
-        let rename = Draft { name: Some("Acme".to_owned()), ..draft() };
-        assert_eq!(provision(&mut acme, rename.clone()), Err(Refusal::Suspended));
-        let still = Draft { enabled: Some(false), ..rename.clone() };
-        assert_eq!(provision(&mut acme, still), Err(Refusal::Suspended));
-        assert_eq!(acme.known().unwrap().epoch, 0);
-        let resume = Draft { enabled: Some(true), ..rename };
-        assert_eq!(provision(&mut acme, resume), Ok(Provisioned::Changed(vec!["name", "enabled"])));
-    }
-
-    #[test]
-    fn each_time_it_is_enabled_again_an_epoch_begins_and_at_no_other_time() {
-        let mut acme = acme();
-        let mut epoch_after = |enabled: bool, name: &str| {
-            let (name, enabled) = (Some(name.to_owned()), Some(enabled));
-            provision(&mut acme, Draft { name, enabled, ..draft() }).unwrap();
-            acme.known().unwrap().epoch
-        };
-        assert_eq!(epoch_after(true, "a"), 0);
-        assert_eq!(epoch_after(false, "b"), 0);
-        assert_eq!(epoch_after(true, "c"), 1);
-        assert_eq!(epoch_after(true, "d"), 1);
-        assert_eq!(epoch_after(false, "e"), 1);
-        assert_eq!(epoch_after(true, "f"), 2);
-        let text = serde_json::to_string(&acme).unwrap();
-        assert_eq!(serde_json::from_str::<Organization>(&text).unwrap(), acme);
-    }
-
-    #[test]
-    fn what_it_requires_of_people_is_kept_until_it_is_said_anew() {
-        let mut acme = acme();
-        let required = |acme: &Organization| acme.known().unwrap().required_acr;
-        assert_eq!(required(&acme), Acr::Aal1);
-        let text = serde_json::to_string(&acme).unwrap();
-        assert!(!text.contains("required_acr"), "rows of before are as they were: {text}");
-        let more = Draft { required_acr: Some(Acr::Phr), ..draft() };
-        let changed = Ok(Provisioned::Changed(vec!["required_acr"]));
-        assert_eq!(provision(&mut acme, more.clone()), changed);
-        assert_eq!(provision(&mut acme, more), Ok(Provisioned::Unchanged));
-        provision(&mut acme, Draft { name: Some("Acme".to_owned()), ..draft() }).unwrap();
-        assert_eq!(required(&acme), Acr::Phr, "a file that does not say it changes nothing");
-        let text = serde_json::to_string(&acme).unwrap();
-        assert_eq!(serde_json::from_str::<Organization>(&text).unwrap(), acme);
-        let none = Draft { required_acr: Some(Acr::Aal1), ..draft() };
-        assert_eq!(provision(&mut acme, none), changed);
-        assert_eq!(required(&acme), Acr::Aal1);
-    }
-
-    #[test]
-    fn a_brand_is_replaced_whole_and_kept_where_a_file_says_nothing_of_it() {
-        let mut acme = acme();
-        let text = serde_json::to_string(&acme).unwrap();
-        assert!(!text.contains("brand"), "rows of before are as they were: {text}");
-        let svg = b"<svg viewBox=\"0 0 4 1\"></svg>".to_vec();
-        let logo = Some(crate::domain::picture::Picture::of_any(svg).unwrap());
-        let colour = Some(brand::Colour::WHITE);
-        let with = |brand: brand::Draft| Draft { brand: Some(brand), ..draft() };
-        let both = with(brand::Draft { colour, logo, text: None });
-        let changed = Ok(Provisioned::Changed(vec!["brand"]));
-        assert_eq!(provision(&mut acme, both.clone()), changed);
-        assert_eq!(provision(&mut acme, both), Ok(Provisioned::Unchanged));
-        provision(&mut acme, Draft { name: Some("A".to_owned()), ..draft() }).unwrap();
-        let text = serde_json::to_string(&acme).unwrap();
-        assert!(text.len() < 600, "a row of an organization is small: {text}");
-        assert_eq!(serde_json::from_str::<Organization>(&text).unwrap(), acme);
-        let held = |acme: &Organization| acme.known().unwrap().brand.clone();
-        assert!(held(&acme).logo.is_some());
-        let colour_alone = with(brand::Draft { colour, ..brand::Draft::default() });
-        assert_eq!(provision(&mut acme, colour_alone), changed);
-        assert_eq!((held(&acme).colour, held(&acme).logo), (colour, None));
-        let suspend = Draft { enabled: Some(false), ..draft() };
-        provision(&mut acme, suspend).unwrap();
-        let plain = with(brand::Draft::default());
-        assert_eq!(provision(&mut acme, plain.clone()), Err(Refusal::Suspended));
-        provision(&mut acme, Draft { enabled: Some(true), ..plain }).unwrap();
-        assert!(held(&acme).is_plain());
-    }
-
-    #[test]
-    fn a_file_leaves_the_groups_of_a_directory_alone() {
-        let mut acme = acme();
-        let group = Group { made: true, ..Group::default() };
-        let finance = Role { group: Some(Box::new(group)), ..role("finance", &[]) };
-        let held = acme.known().unwrap().roles.clone();
-        let with_group = held.iter().cloned().chain([finance]).collect();
-        let by_scim = Draft { roles: Some(with_group), by_directory: true, ..draft() };
-        assert_eq!(provision(&mut acme, by_scim), Ok(Provisioned::Changed(vec!["role"])));
-        let file = |roles| Draft { roles: Some(roles), keeps_groups: true, ..draft() };
-        assert_eq!(provision(&mut acme, file(held)), Ok(Provisioned::Unchanged));
-        let named = vec![role("finance", &["invoices:read"])];
-        provision(&mut acme, file(named)).unwrap();
-        let finance = &acme.known().unwrap().roles[0];
-        assert!(finance.is_made_by_directory() && finance.permissions.len() == 1);
-        provision(&mut acme, Draft { roles: Some(Vec::new()), ..draft() }).unwrap();
-        assert!(acme.known().unwrap().roles.is_empty(), "an administrator takes any away");
-    }
-
-    #[test]
-    fn no_role_may_contain_the_administration_of_organizations() {
-        let role = role("boss", &["organizations:administer"]);
-        let refused = provision(&mut acme(), Draft { roles: Some(vec![role]), ..draft() });
-        assert!(matches!(refused, Err(Refusal::ForbiddenPermission(_))));
-    }
-
-    #[test]
-    fn slugs_and_role_names_have_one_form() {
-        for bad in ["", "Acme", "-a", "a-", "a_b", "a.b", "á", &"a".repeat(64)] {
-            let refused =
-                provision(&mut Organization::default(), Draft { slug: bad.into(), ..draft() });
-            assert_eq!(refused, Err(Refusal::Slug), "{bad}");
-        }
-        for bad in ["", "Clerk", "_a", "-a", "a b", "a.b", &"a".repeat(64)] {
-            let draft = Draft { roles: Some(vec![role(bad, &[])]), ..draft() };
-            assert!(matches!(provision(&mut acme(), draft), Err(Refusal::RoleName(_))), "{bad}");
-        }
-        let twice = Draft { roles: Some(vec![role("a", &[]), role("a", &[])]), ..draft() };
-        assert_eq!(provision(&mut acme(), twice), Err(Refusal::RepeatedRole("a".to_owned())));
-    }
-}
+mod tests;

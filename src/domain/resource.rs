@@ -173,7 +173,7 @@ impl Resource {
     }
 
     fn redraw(&self, draft: &Draft) -> Result<Redrawn<Known>, Refusal> {
-        draft.check()?;
+        draft.check(self.known())?;
         let existed = self.known().is_some();
         let held = self.known().cloned().unwrap_or_else(|| Known {
             identifier: draft.identifier.clone(),
@@ -202,7 +202,9 @@ impl Resource {
 }
 
 impl Draft {
-    fn check(&self) -> Result<(), Refusal> {
+    fn check(&self, held: Option<&Known>) -> Result<(), Refusal> {
+        // What it had before the name was reserved it keeps (adr/0132).
+        let kept = |scope| held.is_some_and(|held| held.scopes.contains(scope));
         if !is_identifier(&self.identifier) {
             return Err(Refusal::Identifier);
         }
@@ -210,7 +212,7 @@ impl Draft {
             if scope.is_wildcard() {
                 return Err(Refusal::Wildcard(scope.clone()));
             }
-            if scope.is_reserved() {
+            if scope.is_reserved() && !kept(scope) {
                 return Err(Refusal::Reserved(scope.clone()));
             }
         }
@@ -298,9 +300,29 @@ mod tests {
 
     #[test]
     fn wildcards_and_our_own_names_are_no_scopes_of_an_api() {
-        for bad in ["invoices:*", "accounts:read", "scim:provision", "organizations:administer"] {
+        for bad in [
+            "invoices:*",
+            "accounts:read",
+            "scim:provision",
+            "organizations:administer",
+            "domains:x",
+            "Connections:read",
+            "installation:read",
+        ] {
             assert!(provision(&mut Resource::default(), draft(&[bad])).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_an_api_had_before_the_name_was_reserved_it_keeps_and_gets_no_more_of_it() {
+        let mut resource = Resource::default();
+        provision(&mut resource, draft(&["invoices:read"])).unwrap();
+        let Resource::Known(known) = &mut resource else { unreachable!("it is known") };
+        known.scopes.push(Permission::parse("domains:list").unwrap());
+        let same = draft(&["invoices:read", "domains:list"]);
+        assert_eq!(provision(&mut resource, same), Ok(Provisioned::Unchanged));
+        let more = draft(&["domains:list", "domains:read"]);
+        assert!(matches!(provision(&mut resource, more), Err(Refusal::Reserved(_))));
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod tokens;
 mod views;
 
 use crate::{
-    actors::{Hydrated, MultiCommit, MultiCommits, ReadSet, StartError},
+    actors::{HydrateError, Hydrated, MultiCommit, MultiCommits, ReadSet, StartError},
     claims_hook::ClaimsHook,
     crypto::{
         Dice, PairwiseSubjects, VerifiedTokens,
@@ -27,6 +27,7 @@ use crate::{
     domain::{
         Clock, Context, access_token,
         client::{self, KEPT_AFTER_PERSON, KnownClient, USE_NOTED_EVERY, Usage, UsedBy},
+        reserved_names::{NAMES, ReservedNames},
         resource::{self, Resource},
     },
     http::{
@@ -223,6 +224,13 @@ impl App {
     /// Tells whether an audience is our own API.
     pub(super) fn is_own_api(&self, audience: &str) -> bool {
         self.own_api_identifier() == audience
+    }
+
+    /// Says which names are our own here, as it was a second ago at most.
+    pub(super) async fn reserved_names(
+        &self,
+    ) -> Result<Arc<Hydrated<ReservedNames>>, HydrateError> {
+        self.views.reserved_names.look(NAMES).await
     }
 
     pub fn vitals(&self) -> Arc<Vitals> {

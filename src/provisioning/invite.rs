@@ -1,23 +1,20 @@
 //! Invites the holder of an address into an organization, beside running servers.
 
 use crate::{
-    actors::{HydrateError, MultiCommit},
+    actors::{HydrateError, MultiCommit, SettleError},
     crypto::{OpaqueKind, draw_id},
     domain::{
         Locale,
-        authority::{PROVISION, Permission, own_permissions},
         invitation::{self, Invitation},
         message::{Mail, MailContent, RequestOrigin},
-        organization::{self, Organization, Role},
+        organization::{self, ADMINISTRATOR, Organization, Role, administration},
+        reserved_names::{NAMES, ReservedNames},
     },
     store::CommitError,
     system::{Workbench, commit_failure},
 };
 use std::fmt;
 use zeroize::Zeroizing;
-
-/// The role of those who administer one organization.
-pub const ADMINISTRATOR: &str = "administrator";
 
 /// Who is invited, to what.
 pub struct Invite<'a> {
@@ -60,12 +57,14 @@ pub enum InviteError {
     NoSuchRole { organization: String, role: String },
     #[error(
         "the role `administrator` of `{0}` does not confer what an administrator needs: give it \
-         read and write of accounts, organizations, memberships, roles, clients, apikeys, scim and \
-         audit, or take it out"
+         read and write of accounts, organizations, memberships, roles, clients, apikeys, scim, \
+         audit, connections and domains, or take it out"
     )]
     OtherAdministrator(String),
     #[error("something cannot be read")]
     Entities(#[from] HydrateError),
+    #[error("the names that became reserved are not settled")]
+    Names(#[from] SettleError),
     #[error("the organization keeps changing: try again")]
     Contended,
     #[error("no invitation was made")]
@@ -81,6 +80,9 @@ pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invite
     let token = OpaqueKind::Invitation.mint(&id, &vault, dice);
     let link = Zeroizing::new((invite.link)(&token.text));
     let slug = invite.organization;
+    if invite.administrator {
+        workbench.settle_names().await?;
+    }
     let decide = async |multi_commit: &mut MultiCommit| {
         let home = multi_commit.look::<Organization>(slug).await?.known().cloned();
         let home = home.ok_or_else(|| InviteError::NoSuchOrganization(slug.to_owned()))?;
@@ -93,7 +95,8 @@ pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invite
             return Err(InviteError::NoSuchRole { organization, role });
         }
         if invite.administrator {
-            if let Some(draft) = with_administrator(&home)? {
+            let names = multi_commit.look::<ReservedNames>(NAMES).await?.clone();
+            if let Some(draft) = with_administrator(&home, &names)? {
                 let provision = organization::Command::Provision(draft);
                 let decided = multi_commit.decide::<Organization>(slug, &provision).await?;
                 decided.map_err(|_| InviteError::OtherAdministrator(slug.to_owned()))?;
@@ -141,25 +144,22 @@ pub(super) async fn withdraw_pending(
     Ok(())
 }
 
-/// What such a role confers: reading and writing our own resources (contract section 5).
-fn administration() -> Vec<Permission> {
-    own_permissions().filter(|one| one.as_str() != PROVISION).collect()
-}
-
 /// Returns the organization with the role of its administrators, unless it has it already.
 fn with_administrator(
     home: &organization::Known,
+    names: &ReservedNames,
 ) -> Result<Option<organization::Draft>, InviteError> {
+    let administration = administration(names);
     if home.has_role(ADMINISTRATOR) {
         let held = home.confers(&[ADMINISTRATOR.to_owned()]);
         // What the operator wrote down is not widened here.
-        return if held.missing(&administration()).is_none() {
+        return if held.missing(&administration).is_none() {
             Ok(None)
         } else {
             Err(InviteError::OtherAdministrator(home.slug.clone()))
         };
     }
-    let role = Role { name: ADMINISTRATOR.to_owned(), permissions: administration(), group: None };
+    let role = Role { name: ADMINISTRATOR.to_owned(), permissions: administration, group: None };
     let roles = home.roles.iter().cloned().chain([role]).collect();
     let slug = home.slug.clone();
     Ok(Some(organization::Draft { slug, roles: Some(roles), ..organization::Draft::default() }))

@@ -28,6 +28,7 @@ mod invite;
 mod issuer;
 mod lines;
 mod lists;
+mod names_in_use;
 mod organization_changes;
 mod organizations;
 mod owners;
@@ -58,7 +59,7 @@ pub use import::{
     bites::{ImportStopped, PeopleImport},
 };
 pub use invitations::{InvitationsError, invitations, uninvite};
-pub use invite::{ADMINISTRATOR, Invite, InviteError, Invited, invite};
+pub use invite::{Invite, InviteError, Invited, invite};
 pub use lines::{Declared, Lines};
 pub use lists::Entries;
 pub use organization_changes::{

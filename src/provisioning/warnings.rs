@@ -3,11 +3,12 @@
 //! A file with warnings is applied. `porteiro apply` prints those about what its file names, and
 //! `porteiro doctor` those of the whole installation.
 
-use super::lists::Entries;
+use super::{lists::Entries, names_in_use::NamesInUse};
 use crate::{
     actors::HydrateError,
     domain::{
         Machine as _,
+        api_key::{API_KEYS, ApiKey},
         authority::{Permission, own_permissions},
         client::{AuthMethod, CLIENTS, Client, ClientMetadata, KnownClient},
         organization::{self, ORGANIZATIONS, Organization},
@@ -104,15 +105,24 @@ impl Warning {
         most: usize,
     ) -> Result<Vec<Self>, HydrateError> {
         let mut apis = ApiPermissions::default();
+        let in_use = NamesInUse::read(store).await?;
+        let mut warnings = Vec::new();
         let mut resources = Entries::<Resource>::in_store(store, RESOURCES, "");
         while let Some((_, resource)) = resources.next().await? {
             apis.extend(resource.known());
+            warnings.extend(resource.known().and_then(|known| in_use.by_resource(known)));
         }
-        let mut warnings = Vec::new();
         let mut homes = Entries::<Organization>::in_store(store, ORGANIZATIONS, "");
         while let Some((_, home)) = homes.next().await?.filter(|_| warnings.len() < most) {
             let enabled = home.known().filter(|home| home.enabled);
             warnings.extend(enabled.iter().flat_map(|home| Self::of_roles(home, &apis)));
+            warnings.extend(home.known().into_iter().flat_map(|home| in_use.by_roles(home)));
+            if let Some(home) = home.known().filter(|_| in_use.is_any()) {
+                let mut keys = Entries::<ApiKey>::in_store(store, API_KEYS, &home.slug);
+                while let Some((_, key)) = keys.next().await?.filter(|_| warnings.len() < most) {
+                    warnings.extend(in_use.by_key(&key));
+                }
+            }
         }
         let mut clients = Entries::<Client>::in_store(store, CLIENTS, "");
         while let Some((_, client)) = clients.next().await?.filter(|_| warnings.len() < most) {

@@ -2,7 +2,7 @@
 
 use super::{Sources, SystemError, open_services};
 use crate::{
-    actors::{MultiCommit, Services},
+    actors::{MultiCommit, Services, SettleError, settle_reserved_names},
     crypto::{Dice, Pseudonyms, Vault, keys::Folder, password::PasswordCost},
     domain::{Clock, Context, password::Policy, signing_keys::SigningAlgorithm},
     store::{NothingFails, Store},
@@ -93,6 +93,11 @@ impl Workbench {
 
     pub fn store(&self) -> &Store {
         &self.services.store
+    }
+
+    /// Settles which names that became reserved are ours (adr/0132).
+    pub async fn settle_names(&self) -> Result<(), SettleError> {
+        Box::pin(settle_reserved_names(&self.services)).await
     }
 
     /// Finishes every commit that was handed over, then closes the store.

@@ -147,6 +147,7 @@ mod registration;
 mod remembered;
 mod request_objects;
 mod required_assurance;
+mod reserved_names;
 mod revoked_meanwhile;
 mod rotation;
 mod rows;

@@ -201,7 +201,8 @@ fn only_an_issuer_that_holds_all_that_roles_confer_hands_out_roles() {
     // Of a person it is what they hold that counts, whatever their token names.
     let by_token = |held: &[&str]| {
         let held: Permissions = permissions(held).iter().collect();
-        Some(Grantor::by_token(held, &Scopes::parse("apikeys:write").unwrap()))
+        let names = crate::domain::reserved_names::ReservedNames::all_open();
+        Some(Grantor::by_token(held, &Scopes::parse("apikeys:write").unwrap(), &names))
     };
     let wide = ["invoices:*", "scim:*", "accounts:write"];
     let wide = Issue { grantor: by_token(&wide), ..issue(&["scim:provision"], owner.clone()) };

@@ -5,6 +5,7 @@
 //! another party passes on nothing.
 
 use super::{PROVISION, Permission, Permissions, RESERVED_RESOURCES, Scopes, own_permissions};
+use crate::domain::reserved_names::ReservedNames;
 
 /// Scopes of our own API by which a client gives authority to others in a person's name.
 pub const GRANTING_SCOPES: [&str; 5] =
@@ -24,20 +25,22 @@ impl Grantor {
     }
 
     /// A token in the hands of the client that it was issued to.
-    pub fn by_token(held: Permissions, scopes: &Scopes) -> Self {
+    pub fn by_token(held: Permissions, scopes: &Scopes, names: &ReservedNames) -> Self {
         let carries = |one: &Permission| one.as_str() == PROVISION || scopes.contains(one.as_str());
+        let own = own_permissions().filter(|one| names.reserve(one));
         let own: Vec<Permission> =
-            own_permissions().filter(|one| held.covers(one.as_str()) && carries(one)).collect();
+            own.filter(|one| held.covers(one.as_str()) && carries(one)).collect();
         // A wildcard stands for the actions of its name: who may give all of them may give it.
         let all_of = |resource: &str| {
-            own_permissions().filter(|one| one.resource() == resource).all(|one| own.contains(&one))
+            let mut actions = own_permissions().filter(|one| one.resource() == resource).peekable();
+            actions.peek().is_some() && actions.all(|one| own.contains(&one))
         };
         let wildcards = RESERVED_RESOURCES.iter().filter(|resource| all_of(resource));
         let wildcards =
             wildcards.filter_map(|resource| Permission::parse(&format!("{resource}:*")).ok());
         let wildcards: Vec<Permission> =
             wildcards.filter(|one| held.covers(one.as_str())).collect();
-        let of_others = held.iter().filter(|one| !one.is_reserved());
+        let of_others = held.iter().filter(|one| !names.reserve(one));
         let grantable = of_others.chain(&own).chain(&wildcards).collect();
         Self { held, grantable }
     }
@@ -59,7 +62,17 @@ mod tests {
     }
 
     fn grantable(held_texts: &[&str], scopes: &str) -> Permissions {
-        Grantor::by_token(held(held_texts), &Scopes::parse(scopes).unwrap()).grantable
+        let scopes = Scopes::parse(scopes).unwrap();
+        Grantor::by_token(held(held_texts), &scopes, &ReservedNames::all_open()).grantable
+    }
+
+    #[test]
+    fn a_name_that_an_api_of_the_operators_has_is_given_as_any_other_of_its() {
+        let (held, scopes) = (held(&["domains:*"]), Scopes::parse("roles:write").unwrap());
+        let given = Grantor::by_token(held.clone(), &scopes, &ReservedNames::default()).grantable;
+        assert!(given.covers("domains:*"));
+        let given = Grantor::by_token(held, &scopes, &ReservedNames::all_open()).grantable;
+        assert!(!given.covers("domains:read"), "it is ours, and the token does not carry it");
     }
 
     #[test]
@@ -93,7 +106,7 @@ mod tests {
         let given = grantable(&["invoices:*", "scim:provision"], "apikeys:write");
         assert!(given.covers("invoices:*") && given.covers("scim:provision"));
         assert!(!given.covers("orders:read"));
-        for text in ["Audit:read", "organizations:administer"] {
+        for text in ["Audit:read", "organizations:administer", "installation:*"] {
             assert!(!grantable(&[text], text).covers(text), "{text}");
         }
     }

@@ -14,8 +14,9 @@ mod scope;
 pub use audience::{Audience, OwnedScope, WrongTarget, audience};
 pub use grantor::{GRANTING_SCOPES, Grantor};
 pub use narrow::{Bound, GrantedAuthority, RequestedAuthority, Widening, narrow};
+pub(in crate::domain) use permission::actions_of;
 pub use permission::{
-    ADMINISTER, MalformedPermission, PROVISION, Permission, Permissions, RESERVED_RESOURCES,
-    own_permissions,
+    ADMINISTER, INSTALLATION, MalformedPermission, PROVISION, Permission, Permissions,
+    RESERVED_RESOURCES, own_permissions,
 };
 pub use scope::{GROUPS, MalformedScope, OIDC_SCOPES, Scopes};

@@ -1,10 +1,25 @@
 //! Permissions: `resource:action`, where `invoices:*` covers the actions of `invoices`.
 
+use crate::domain::reserved_names::ReservedNames;
 use serde::{Deserialize, Serialize};
 
 /// Resource names that are Porteiro's own; no API may declare scopes under them.
-pub const RESERVED_RESOURCES: [&str; 8] =
-    ["accounts", "organizations", "memberships", "roles", "clients", "apikeys", "scim", "audit"];
+pub const RESERVED_RESOURCES: [&str; 11] = [
+    "accounts",
+    "organizations",
+    "memberships",
+    "roles",
+    "clients",
+    "apikeys",
+    "scim",
+    "audit",
+    "connections",
+    "domains",
+    INSTALLATION,
+];
+
+/// What belongs to no organization: no role, key or wildcard opens it.
+pub const INSTALLATION: &str = "installation";
 
 /// The one permission that no wildcard covers and no role may contain.
 pub const ADMINISTER: &str = "organizations:administer";
@@ -18,10 +33,14 @@ pub const PROVISION: &str = "scim:provision";
 /// Lists what an administrator of one organization holds: everything of our own API but what reaches
 /// beyond that organization.
 pub fn own_permissions() -> impl Iterator<Item = Permission> {
-    let pairs = RESERVED_RESOURCES.iter().flat_map(|resource| {
-        OWN_ACTIONS.iter().map(move |action| Permission(format!("{resource}:{action}")))
-    });
+    let of_organizations = RESERVED_RESOURCES.iter().filter(|resource| **resource != INSTALLATION);
+    let pairs = of_organizations.flat_map(|resource| actions_of(resource));
     pairs.chain([Permission(PROVISION.to_owned())])
+}
+
+/// Lists what can be done to one of Porteiro's own resources.
+pub(in crate::domain) fn actions_of(resource: &str) -> impl Iterator<Item = Permission> {
+    OWN_ACTIONS.iter().map(move |action| Permission(format!("{resource}:{action}")))
 }
 
 const LONGEST: usize = 128;
@@ -75,7 +94,12 @@ impl Permission {
 
     /// Tells whether this may stand in a role of an organization.
     pub fn may_stand_in_a_role(&self) -> bool {
-        !self.0.eq_ignore_ascii_case(ADMINISTER)
+        !self.0.eq_ignore_ascii_case(ADMINISTER) && !self.is_of_installation()
+    }
+
+    /// Tells whether it is about what belongs to no organization.
+    pub fn is_of_installation(&self) -> bool {
+        self.resource().eq_ignore_ascii_case(INSTALLATION)
     }
 
     /// Tells whether it names something that is Porteiro's own.
@@ -132,8 +156,9 @@ impl Permissions {
 
     /// Returns what a holder of `organizations:administer` holds in any organization: our own API, and
     /// nothing of others.
-    pub fn of_administrator() -> Self {
-        Self(own_permissions().chain([Permission(ADMINISTER.to_owned())]).collect())
+    pub fn of_administrator(names: &ReservedNames) -> Self {
+        let own = own_permissions().filter(|one| names.reserve(one));
+        Self(own.chain([Permission(ADMINISTER.to_owned())]).collect())
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Permission> {
@@ -189,6 +214,18 @@ mod tests {
     }
 
     #[test]
+    fn what_belongs_to_the_installation_stands_in_no_role_and_is_nothing_of_an_administrator() {
+        for text in ["installation:read", "installation:write", "installation:*", "Installation:x"]
+        {
+            let one = permission(text);
+            assert!(one.is_reserved() && !one.may_stand_in_a_role(), "{text}");
+            let held = Permissions::of_administrator(&ReservedNames::all_open());
+            assert!(!held.covers(text), "{text}");
+        }
+        assert!(permission("installations:read").may_stand_in_a_role());
+    }
+
+    #[test]
     fn nothing_wider_than_one_resource_can_be_written() {
         for wide in ["*", "*:*", "*:read", "inv*:read"] {
             assert_eq!(Permission::parse(wide), Err(MalformedPermission::TooWide), "{wide}");
@@ -205,7 +242,9 @@ mod tests {
 
     #[test]
     fn what_an_administrator_holds_is_our_own_and_its_wildcards_cover_no_administration() {
-        let held = Permissions::of_administrator();
+        let names = ReservedNames::all_open();
+        let held = Permissions::of_administrator(&names);
+        assert!(held.covers("accounts:read") && held.covers("domains:write"));
         assert!(held.covers("accounts:read") && held.covers(ADMINISTER));
         assert!(!held.covers("invoices:read") && !held.covers("accounts:*"));
         assert!(own_permissions().all(|one| one.is_reserved() && one.may_stand_in_a_role()));

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     actors::Hydrated,
     clock::Stopwatch,
-    domain::{Context, assurance::Acr, organization, trail::Note},
+    domain::{Context, assurance::Acr, organization, reserved_names::ReservedNames, trail::Note},
     http::{
         answer::{error::Problem, private_json},
         app::App,
@@ -163,7 +163,10 @@ async fn admitted(
 ) -> Result<Arc<Home>, Denied> {
     let home = app.views.organizations.look(&caller.organization).await.map_err(Problem::from)?;
     let known = home.machine.known().ok_or(Problem::NOT_FOUND)?;
-    if let Err(denied) = judge(operation, caller, known, params) {
+    let names = app.reserved_names().await.map_err(Problem::from)?;
+    let judged =
+        is_ours(operation, &names.machine).and_then(|()| judge(operation, caller, known, params));
+    if let Err(denied) = judged {
         let code = denied.problem.code;
         caller.note_use(app);
         note_refusal(app, caller, operation.name, code).await?;
@@ -231,6 +234,13 @@ pub async fn serve_page(
 fn named(params: &Params) -> Option<&str> {
     let found = params.iter().find(|(name, _)| name == "organization");
     found.map(|(_, slug)| slug.as_str())
+}
+
+/// Refuses what is guarded by a name that an API of the operator's has in this installation: what was given
+/// for that API opens nothing here (adr/0132).
+fn is_ours(operation: &Operation, names: &ReservedNames) -> Result<(), Denied> {
+    let name = operation.needs.split_once(':').map_or("", |(name, _)| name);
+    if names.is_open(name) { Ok(()) } else { Err(PERMISSION_REQUIRED.into()) }
 }
 
 /// Judges whether the caller may do this at all.

@@ -20,6 +20,7 @@ use crate::{
         membership::{self, Membership},
         organization::{self, Organization},
         possession::Confirmation,
+        reserved_names::{NAMES, ReservedNames},
     },
     http::{
         answer::error::{OAuthError, Problem},
@@ -271,10 +272,10 @@ impl Caller {
     }
 
     /// Says what the caller may give to others of what it holds (adr/0111).
-    fn grantor(&self, held: Permissions) -> Grantor {
+    fn grantor(&self, held: Permissions, names: &ReservedNames) -> Grantor {
         match &self.powers {
             Powers::Scopes(_) if self.is_delegate() => Grantor::by_delegate(held),
-            Powers::Scopes(scopes) => Grantor::by_token(held, scopes),
+            Powers::Scopes(scopes) => Grantor::by_token(held, scopes, names),
             Powers::Permissions(_) => Grantor::of_all(held),
         }
     }
@@ -300,6 +301,7 @@ impl Caller {
         self.credential.require(commit).await?;
         let home = commit.look::<Organization>(&self.organization).await?.known().cloned();
         let home = home.filter(|home| home.enabled).ok_or(SUSPENDED)?;
+        let names = commit.look::<ReservedNames>(NAMES).await?.clone();
         let held = match &self.holder {
             Holder::Member { account, membership } => {
                 let member = commit.look::<Membership>(membership).await?.known();
@@ -311,7 +313,7 @@ impl Caller {
             Holder::Administrator { account } => {
                 let known = commit.look::<Account>(account).await?.known();
                 let administers = known.is_some_and(|known| known.administers);
-                administers.then(Permissions::of_administrator)
+                administers.then(|| Permissions::of_administrator(&names))
             }
             Holder::Client { client_id } => {
                 let known = commit.look::<Client>(client_id).await?.known();
@@ -327,7 +329,7 @@ impl Caller {
             }
         };
         let held = held.ok_or(INVALID_TOKEN)?;
-        Ok(Authority { grantor: self.grantor(held), home })
+        Ok(Authority { grantor: self.grantor(held, &names), home })
     }
 }
 

@@ -176,6 +176,7 @@ impl FactsReader<'_> {
         }
         let home = self.app.views.organizations.look_if(self.anew, slug).await?;
         let Some(organization) = home.machine.known() else { return Ok(None) };
+        let names = self.app.reserved_names().await?;
         Ok(Some(MembershipChoice {
             membership: None,
             organization: slug.to_owned(),
@@ -183,7 +184,7 @@ impl FactsReader<'_> {
             enabled: organization.enabled,
             epoch: organization.epoch,
             roles: Vec::new(),
-            permissions: Permissions::of_administrator(),
+            permissions: Permissions::of_administrator(&names.machine),
             required: organization.required_acr,
             requirements: vec![
                 Requirement::unchanged::<Account>(self.account, account.version),

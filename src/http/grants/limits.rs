@@ -86,7 +86,8 @@ async fn speak(
             return Ok(false);
         }
         limited.limits.required = home.required_acr;
-        limited.limits.held = hold(Permissions::of_administrator());
+        let names = app.reserved_names().await?;
+        limited.limits.held = hold(Permissions::of_administrator(&names.machine));
         let unchanged = Requirement::unchanged::<Account>(&**person, account.version);
         limited.requirements.push(unchanged);
         return Ok(true);

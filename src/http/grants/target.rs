@@ -134,7 +134,7 @@ const UNKNOWN_TYPE: OAuthError = OAuthError::new(
 /// Returns the API that has the scope.
 pub async fn owner(app: &App, scope: &str) -> Result<Option<Arc<str>>, HydrateError> {
     match Permission::parse(scope) {
-        Ok(one) if one.is_reserved() => {
+        Ok(one) if app.reserved_names().await?.machine.reserve(&one) => {
             let own = app.own_api.machine.known();
             let owns = own.filter(|own| own.scopes.contains(&one));
             Ok(owns.map(|own| own.identifier.as_str().into()))

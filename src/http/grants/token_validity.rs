@@ -343,7 +343,8 @@ impl ValidityReading<'_> {
                 if !account.machine.known().is_some_and(|known| known.administers) {
                     return Ok(None);
                 }
-                let permissions = Permissions::of_administrator();
+                let names = app.reserved_names().await?;
+                let permissions = Permissions::of_administrator(&names.machine);
                 Some(HeldPermissions { organization: home.slug.clone(), permissions })
             }
             _ => return Ok(None),

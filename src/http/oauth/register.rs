@@ -149,11 +149,9 @@ async fn checked(app: &App, body: &Map<String, Value>) -> Result<RegistrationReq
     check_metadata(app, &metadata, &members).await?;
     // What registered itself manages nothing (adr/0079).
     let scopes = Scopes::parse(metadata.scope.as_deref().unwrap_or_default()).unwrap_or_default();
-    if scopes
-        .of_apis()
-        .filter_map(|scope| Permission::parse(scope).ok())
-        .any(|one| one.is_reserved())
-    {
+    let names = app.reserved_names().await?;
+    let mut asked = scopes.of_apis().filter_map(|scope| Permission::parse(scope).ok());
+    if asked.any(|one| names.machine.reserve(&one)) {
         return Err(unfit("a scope is not for clients that register themselves"));
     }
     Ok(RegistrationRequest { metadata, statement })

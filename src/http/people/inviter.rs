@@ -68,7 +68,8 @@ async fn held(
             let known = reads.look::<Account>(account).await?.known();
             let now = app.clock.now();
             let administers = known.is_some_and(|known| known.administers && known.admits(now));
-            administers.then(Permissions::of_administrator)
+            let names = app.reserved_names().await?;
+            administers.then(|| Permissions::of_administrator(&names.machine))
         }
         Inviter::Client { client_id } => {
             let known = reads.look::<Client>(client_id).await?.known();
