@@ -1,8 +1,10 @@
 //! How sure we are of a person: derived from what was proved and when, never configured beside it.
 
 mod authenticators;
+mod single_sign_on;
 
 pub use authenticators::{AuthenticatorId, Authenticators};
+pub use single_sign_on::SingleSignOn;
 
 use super::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -42,11 +44,13 @@ pub enum Method {
     MagicLink,
     SmsCode,
     RecoveryCode,
+    /// Another provider says who the person is.
+    SingleSignOn,
 }
 
 impl Method {
     /// Every method.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Password,
         Self::Totp,
         Self::Passkey,
@@ -56,6 +60,7 @@ impl Method {
         Self::MagicLink,
         Self::SmsCode,
         Self::RecoveryCode,
+        Self::SingleSignOn,
     ];
 
     /// Returns its names in `amr` (RFC 8176 §2). A passkey with a verified user is several factors
@@ -67,6 +72,8 @@ impl Method {
             Self::Passkey => &["swk", "mfa"],
             Self::DevicePasskey | Self::AttestedPasskey => &["hwk", "mfa"],
             Self::SmsCode => &["sms"],
+            // How the provider knows them is not ours to say.
+            Self::SingleSignOn => &[],
         }
     }
 
@@ -256,8 +263,8 @@ impl Worth {
 
     /// Returns the proof that was given at this time.
     pub fn given(self, at: Timestamp) -> Proof {
-        let (by, void) = (None, false);
-        Proof { method: self.method, factors: self.factors.to_vec(), at, by, void }
+        let (by, void, sign_on) = (None, false, None);
+        Proof { method: self.method, factors: self.factors.to_vec(), at, by, void, sign_on }
     }
 }
 
@@ -273,6 +280,9 @@ pub struct Proof {
     /// That authenticator is gone: the proof is one of no factor, and never a fresh one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub void: bool,
+    /// What it rests on, where another provider gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign_on: Option<Box<SingleSignOn>>,
 }
 
 impl Proof {
@@ -297,11 +307,17 @@ pub struct Evidence {
     /// The session was unused for too long since the last proof by an attested passkey.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     idle: bool,
+    /// Proofs that count for one organization alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    scoped: Vec<Proof>,
+    /// As `lapsed`, of those.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    scoped_lapsed: bool,
 }
 
 impl Evidence {
     pub fn of(proof: Proof) -> Self {
-        Self { proofs: vec![proof], lapsed: false, idle: false }
+        Self::default().and(proof)
     }
 
     /// Lists the proofs whose factors still count.
@@ -326,6 +342,10 @@ impl Evidence {
 
     /// Returns what was proved, and one proof more; of each method the last proof is kept.
     pub fn and(&self, proof: Proof) -> Self {
+        let proof = self.placed(proof);
+        if proof.only_for().is_some() {
+            return self.and_scoped(proof);
+        }
         // A mailed code is no factor, and brings none back.
         let lapsed = self.lapsed && proof.factors.is_empty();
         let idle = self.idle && proof.method != Method::AttestedPasskey;
@@ -334,7 +354,7 @@ impl Evidence {
             Some(former) => *former = proof,
             None => proofs.push(proof),
         }
-        Self { proofs, lapsed, idle }
+        Self { proofs, lapsed, idle, ..self.clone() }
     }
 
     /// Returns what it is worth in a session that was last used at `seen_at`.
@@ -344,13 +364,16 @@ impl Evidence {
         let unused = now.since(seen_at);
         let idle = self.idle || unused >= AAL3_IDLE && self.has(Method::AttestedPasskey);
         let lapsed = self.lapsed || unused >= AAL2_IDLE;
-        Self { proofs: self.proofs.clone(), lapsed, idle }
+        let scoped_lapsed = self.scoped_lapsed || unused >= AAL2_IDLE && !self.scoped.is_empty();
+        Self { lapsed, idle, scoped_lapsed, ..self.clone() }
     }
 
     /// Returns what was proved at this time or later.
     pub fn since(&self, at: Timestamp) -> Self {
-        let proofs = self.proofs.iter().filter(|proof| proof.at >= at).cloned().collect();
-        Self { proofs, lapsed: self.lapsed, idle: self.idle }
+        let mut since = self.clone();
+        since.proofs.retain(|proof| proof.at >= at);
+        since.scoped.retain(|proof| proof.at >= at);
+        since
     }
 
     /// Tells whether this level was proved a moment ago: what changes the ways into an account needs
@@ -359,7 +382,8 @@ impl Evidence {
     /// Older proofs do not count: a fresh password does not make an old code fresh.
     pub fn is_fresh(&self, level: Level, now: Timestamp) -> bool {
         let mut fresh = self.since(now - FRESH_FOR);
-        fresh.proofs.retain(|proof| !proof.void);
+        // What another provider says changes no credential.
+        fresh.proofs.retain(|proof| !proof.void && proof.sign_on.is_none());
         fresh.level(now) >= Some(level)
     }
 

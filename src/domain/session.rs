@@ -242,8 +242,8 @@ impl Open {
 
 impl Machine for Session {
     const KIND: &'static str = "session";
-    /// 3: it knows which clients are told when it ends. 4: by which authenticators it was proved.
-    const REVISION: u32 = 4;
+    /// 3: it knows which clients are told when it ends. 4: by which authenticators it was proved. 5: single sign-on.
+    const REVISION: u32 = 5;
     type Command = Command;
     type Event = Event;
     type Reply = ();

@@ -86,7 +86,8 @@ impl Proof {
 impl Evidence {
     /// Tells whether every proof that counts was given by an authenticator that is still there.
     pub fn rests_on(&self, authenticators: &Authenticators) -> bool {
-        self.proofs.iter().all(|proof| proof.void || proof.rests_on(authenticators))
+        let mut own = self.proofs.iter().chain(&self.scoped);
+        own.all(|proof| proof.void || proof.rests_on(authenticators))
     }
 
     /// Returns the same evidence after the person has put another authenticator in the place of the one by which
@@ -104,6 +105,7 @@ impl Evidence {
         for proof in &mut self.proofs {
             proof.void |= !proof.rests_on(authenticators);
         }
+        self.scoped.retain(|proof| proof.rests_on(authenticators));
         self
     }
 }

@@ -164,7 +164,8 @@ impl Machine for Flow {
     /// the organization of an invitation, and recovery codes that the person has not kept yet. 5: the
     /// session whose account was chosen, without which no other may begin, and what a person said of a
     /// request for an approval. 6: by which authenticators it was proved. 7: an answer that is to be signed.
-    const REVISION: u32 = 7;
+    /// 8: single sign-on.
+    const REVISION: u32 = 8;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;

@@ -1,0 +1,227 @@
+//! Proofs by single sign-on: where they count, and what they rest on (adr/0135).
+//!
+//! A proof by the provider of an organization counts for that organization alone. It is kept beside the account's own
+//! proofs, so that what looks at a person's evidence without naming an organization does not see it. A code of an
+//! authenticator application that follows such a proof, and no other, counts where that proof does.
+
+use super::{Evidence, Factor, Level, Method, Proof, Worth};
+use crate::domain::{Timestamp, epoch::is_first};
+use serde::{Deserialize, Serialize};
+
+/// What a proof by single sign-on rests on, and where it counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SingleSignOn {
+    /// The slug of the organization for which alone it counts; `None`: it is the account's own credential.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub organization: Option<String>,
+    /// The id of the connection.
+    pub connection: String,
+    /// The id of the upstream session, which ends when the provider says so.
+    pub session: String,
+    /// The id of the external identity, which ends when it is unlinked.
+    pub identity: String,
+    /// The epoch of the connection then; it moves on when the connection has another client.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
+}
+
+impl Worth {
+    /// One factor, whatever the provider asked for.
+    pub const SINGLE_SIGN_ON: Self =
+        Self { method: Method::SingleSignOn, factors: &[Factor::Knowledge] };
+
+    /// The provider has asked for two, and the organization believes it.
+    pub const BELIEVED_SIGN_ON: Self =
+        Self { method: Method::SingleSignOn, factors: &[Factor::Possession, Factor::Knowledge] };
+}
+
+impl Proof {
+    /// Says what it rests on.
+    pub fn through(self, sign_on: SingleSignOn) -> Self {
+        Self { sign_on: Some(Box::new(sign_on)), ..self }
+    }
+
+    /// Returns the organization for which alone it counts.
+    pub fn only_for(&self) -> Option<&str> {
+        self.sign_on.as_ref().and_then(|sign_on| sign_on.organization.as_deref())
+    }
+}
+
+impl Evidence {
+    /// Returns what the proofs are that count in an organization, or outside of any: the account's own, and those by
+    /// that organization's single sign-on.
+    pub fn at(&self, organization: Option<&str>, now: Timestamp) -> Self {
+        let is_there = |proof: &&Proof| organization.is_some() && proof.only_for() == organization;
+        let scoped: Vec<Proof> = self.scoped.iter().filter(is_there).cloned().collect();
+        let own = Self { scoped: Vec::new(), scoped_lapsed: false, ..self.clone() };
+        if scoped.is_empty() {
+            return own;
+        }
+        let proofs = self.proofs.iter().chain(&scoped).cloned().collect();
+        let lapsed = self.lapsed || self.scoped_lapsed;
+        let together = Self { proofs, lapsed, ..own.clone() };
+        let scoped = Self { proofs: scoped, lapsed: self.scoped_lapsed, ..Self::default() };
+        // Where one of the two has lapsed, the other may still be worth more by itself.
+        let others = [scoped, own];
+        others.into_iter().fold(together, |best, other| {
+            if other.level(now) > best.level(now) { other } else { best }
+        })
+    }
+
+    /// Returns the highest level that was reached anywhere: to show it, never to decide by it.
+    pub fn shown_level(&self, now: Timestamp) -> Option<Level> {
+        let scopes = self.scoped.iter().map(Proof::only_for);
+        scopes.chain([None]).filter_map(|scope| self.at(scope, now).level(now)).max()
+    }
+
+    /// Returns when anything was proved last, wherever it counts.
+    pub fn last_anywhere(&self) -> Option<Timestamp> {
+        self.proofs.iter().chain(&self.scoped).map(|proof| proof.at).max()
+    }
+
+    /// Tells whether there is no proof of the account's own.
+    pub fn is_only_scoped(&self) -> bool {
+        self.proofs.is_empty() && !self.scoped.is_empty()
+    }
+
+    /// Lists what proofs by single sign-on rest on.
+    pub fn sign_ons(&self) -> impl Iterator<Item = &SingleSignOn> {
+        let all = self.proofs.iter().filter(|proof| !proof.void).chain(&self.scoped);
+        all.filter_map(|proof| proof.sign_on.as_deref())
+    }
+
+    /// Returns the single sign-on by which the person has come to an organization, the last of them.
+    pub fn sign_on_at(&self, organization: &str) -> Option<&SingleSignOn> {
+        let there = self.scoped.iter().filter(|proof| proof.only_for() == Some(organization));
+        there.max_by_key(|proof| proof.at).and_then(|proof| proof.sign_on.as_deref())
+    }
+
+    /// Returns it without the proofs whose single sign-on is over: one of an organization is gone, one of the account's
+    /// own counts no more.
+    pub fn without_sign_ons(mut self, is_over: impl Fn(&SingleSignOn) -> bool) -> Self {
+        let over = |proof: &Proof| proof.sign_on.as_deref().is_some_and(&is_over);
+        self.scoped.retain(|proof| !over(proof));
+        for proof in &mut self.proofs {
+            proof.void |= over(proof);
+        }
+        self
+    }
+
+    /// Takes a proof that counts for one organization alone.
+    pub(super) fn and_scoped(&self, proof: Proof) -> Self {
+        let mut next = self.clone();
+        next.scoped_lapsed &= proof.factors.is_empty();
+        let same = |former: &&mut Proof| {
+            former.method == proof.method && former.only_for() == proof.only_for()
+        };
+        match next.scoped.iter_mut().find(same) {
+            Some(former) => *former = proof,
+            None => next.scoped.push(proof),
+        }
+        next
+    }
+
+    /// Says where a proof counts: a second factor after single sign-on alone counts where that does.
+    pub(super) fn placed(&self, proof: Proof) -> Proof {
+        let is_second = matches!(proof.method, Method::Totp | Method::RecoveryCode);
+        let last = self.scoped.iter().max_by_key(|proof| proof.at);
+        match last.and_then(|last| last.sign_on.clone()) {
+            Some(sign_on) if is_second && self.is_only_scoped() => proof.through(*sign_on),
+            _ => proof,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::Acr, *};
+    use std::time::Duration;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    fn sign_on(organization: Option<&str>) -> SingleSignOn {
+        SingleSignOn {
+            organization: organization.map(str::to_owned),
+            connection: "c".to_owned(),
+            session: "s".to_owned(),
+            identity: "i".to_owned(),
+            epoch: 0,
+        }
+    }
+
+    fn at_acme(worth: Worth) -> Evidence {
+        Evidence::of(worth.given(NOW).through(sign_on(Some("acme"))))
+    }
+
+    #[test]
+    fn a_sign_on_counts_for_its_organization_and_nowhere_else() {
+        for worth in [Worth::SINGLE_SIGN_ON, Worth::BELIEVED_SIGN_ON] {
+            let evidence = at_acme(worth);
+            assert_eq!((evidence.level(NOW), evidence.last()), (None, None));
+            assert!(!Acr::Aal1.is_met_by(&evidence, NOW) && !evidence.is_fresh(Level::Aal1, NOW));
+            assert!(evidence.methods().is_empty());
+            for elsewhere in [None, Some("globex"), Some("")] {
+                assert_eq!(evidence.at(elsewhere, NOW).level(NOW), None, "{elsewhere:?}");
+            }
+            assert!(evidence.at(Some("acme"), NOW).level(NOW).is_some());
+            let text = serde_json::to_string(&evidence).unwrap();
+            assert_eq!(serde_json::from_str::<Evidence>(&text).unwrap(), evidence);
+        }
+        let level = |worth| at_acme(worth).at(Some("acme"), NOW).level(NOW);
+        assert_eq!(level(Worth::SINGLE_SIGN_ON), Some(Level::Aal1));
+        assert_eq!(level(Worth::BELIEVED_SIGN_ON), Some(Level::Aal2), "and nothing is aal3");
+    }
+
+    #[test]
+    fn a_code_after_a_sign_on_alone_counts_where_that_does() {
+        let evidence = at_acme(Worth::SINGLE_SIGN_ON).and(Worth::TOTP.given(NOW));
+        assert_eq!(evidence.level(NOW), None, "a code by itself opens no account");
+        assert_eq!(evidence.at(Some("acme"), NOW).level(NOW), Some(Level::Aal2));
+        assert_eq!(evidence.at(Some("globex"), NOW).level(NOW), None);
+        let own = Evidence::of(Worth::PASSWORD.given(NOW)).and(Worth::TOTP.given(NOW));
+        assert_eq!(own.level(NOW), Some(Level::Aal2));
+        let both = own.and_scoped(Worth::SINGLE_SIGN_ON.given(NOW).through(sign_on(Some("acme"))));
+        assert_eq!(both.level(NOW), Some(Level::Aal2));
+    }
+
+    #[test]
+    fn the_accounts_own_proofs_count_everywhere_beside_it() {
+        let own = Evidence::of(Worth::PASSWORD.given(NOW));
+        let both = own.and(Worth::SINGLE_SIGN_ON.given(NOW).through(sign_on(Some("acme"))));
+        assert_eq!(both.level(NOW), Some(Level::Aal1));
+        assert_eq!(both.at(Some("acme"), NOW).level(NOW), Some(Level::Aal1), "one factor twice");
+        let with_passkey = both.and(Worth::PASSKEY.given(NOW));
+        assert_eq!(with_passkey.at(Some("globex"), NOW).level(NOW), Some(Level::Aal2));
+    }
+
+    #[test]
+    fn a_sign_on_brings_no_lapsed_factor_of_the_account_back() {
+        let own = Evidence::of(Worth::PASSWORD.given(NOW)).and(Worth::TOTP.given(NOW));
+        let hour = NOW + Duration::from_hours(1);
+        let lapsed = own.after_use(NOW, hour);
+        let again = lapsed.and(Worth::BELIEVED_SIGN_ON.given(hour).through(sign_on(Some("acme"))));
+        assert_eq!(again.level(hour), Some(Level::Aal1));
+        assert_eq!(again.at(Some("acme"), hour).level(hour), Some(Level::Aal2));
+        let later = again.after_use(hour, hour + Duration::from_hours(1));
+        assert_eq!(later.at(Some("acme"), hour).level(hour), Some(Level::Aal1));
+    }
+
+    #[test]
+    fn one_of_no_organization_is_the_accounts_own_and_changes_no_credential() {
+        let evidence = Evidence::of(Worth::SINGLE_SIGN_ON.given(NOW).through(sign_on(None)));
+        assert_eq!(evidence.level(NOW), Some(Level::Aal1));
+        assert!(!evidence.is_fresh(Level::Aal1, NOW));
+        let over = evidence.without_sign_ons(|_| true);
+        assert!(over.sign_ons().next().is_none());
+    }
+
+    #[test]
+    fn what_is_over_counts_no_more() {
+        let evidence = at_acme(Worth::BELIEVED_SIGN_ON).and(Worth::PASSWORD.given(NOW));
+        let kept = evidence.clone().without_sign_ons(|one| one.session == "other");
+        assert_eq!(kept, evidence);
+        let over = evidence.without_sign_ons(|one| one.session == "s");
+        assert_eq!(over.at(Some("acme"), NOW).level(NOW), Some(Level::Aal1));
+        assert!(over.sign_on_at("acme").is_none());
+    }
+}
