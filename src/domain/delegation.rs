@@ -6,7 +6,7 @@
 
 use super::{
     Timestamp,
-    assurance::{Level, Method},
+    assurance::{Level, Method, SingleSignOn},
     authority::{Audience, Scopes},
     authorization_details::Details,
     grant::{Grant, MembershipRef},
@@ -123,6 +123,8 @@ pub struct Person {
     pub claims: RequestedClaims,
     /// What they had proved, and when; nothing is known of that behind a key.
     pub proved: Option<PersonProof>,
+    /// The single sign-on by which they came to the organization.
+    pub sign_on: Option<Box<SingleSignOn>>,
 }
 
 /// A person's proof: what they had proved, and when.
@@ -203,6 +205,7 @@ impl PresentedAuthority {
             authenticated_at: now,
             level: Level::Aal1,
             methods: Vec::new(),
+            sign_on: None,
             delegation: None,
         };
         match subject {
@@ -215,6 +218,7 @@ impl PresentedAuthority {
                 grant.account = Some(person.account);
                 grant.session = person.session;
                 grant.claims = person.claims;
+                grant.sign_on = person.sign_on;
                 if let Some(proved) = person.proved {
                     grant.authenticated_at = proved.at;
                     grant.level = proved.level;

@@ -3,7 +3,7 @@
 use super::{
     Requirement, Timestamp,
     account::Account,
-    assurance::{Acr, Level, Method},
+    assurance::{Acr, Level, Method, SingleSignOn},
     authority::{
         Audience, Bound, GrantedAuthority, Permissions, RequestedAuthority, Scopes, Widening,
         narrow,
@@ -73,6 +73,9 @@ pub struct Grant {
     pub authenticated_at: Timestamp,
     pub level: Level,
     pub methods: Vec<Method>,
+    /// The single sign-on by which the person came to the organization; it ends with it (adr/0135).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign_on: Option<Box<SingleSignOn>>,
     /// Who acts for whom, where the client does not hold it by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delegation: Option<Box<Delegation>>,
@@ -94,6 +97,8 @@ pub struct Limits {
     pub types: Vec<DetailType>,
     /// What the organization requires of a person now, for grants that people give.
     pub required: Acr,
+    /// The connections of which the organization requires one of a person now; none where it requires none.
+    pub required_connections: Vec<String>,
     /// The account or the consent is in another epoch than the grant: nothing of it is left.
     pub over: bool,
 }
@@ -203,6 +208,20 @@ impl Grant {
         !self.rests_on_proof() || limits.required.is_met_at(self.level, &self.methods)
     }
 
+    /// Tells whether the person came to the organization in the way that it requires now.
+    pub fn came_as_required(&self, limits: &Limits) -> bool {
+        let required = &limits.required_connections;
+        let by = self.sign_on.as_ref().map(|sign_on| &sign_on.connection);
+        !self.rests_on_member() || required.is_empty() || by.is_some_and(|by| required.contains(by))
+    }
+
+    /// Tells whether a person speaks for an organization as a member of it, in person or by a chain that they began.
+    fn rests_on_member(&self) -> bool {
+        let by_key = |one: &Delegation| matches!(one.root, Root::ApiKey { .. });
+        let is_member = self.membership.as_ref().is_some_and(|one| one.id.is_some());
+        is_member && !self.delegation.as_deref().is_some_and(by_key)
+    }
+
     /// Tells whether a person has proved who they are for it.
     pub fn rests_on_proof(&self) -> bool {
         let by_another = |one: &Delegation| {
@@ -233,6 +252,7 @@ impl Grant {
         let account = self.account.as_deref().map(Requirement::live::<Account>);
         let session = self.bound_session().map(Requirement::live::<Session>);
         let parents = self.parents.iter().map(|id| Requirement::live::<TokenFamily>(&**id));
-        session.into_iter().chain(account).chain(parents).collect()
+        let sign_on = self.sign_on.iter().flat_map(|sign_on| sign_on.requirements());
+        session.into_iter().chain(account).chain(parents).chain(sign_on).collect()
     }
 }

@@ -48,6 +48,9 @@ pub struct Known {
     /// What a person must have proved before tokens of theirs speak for it.
     #[serde(default, skip_serializing_if = "Acr::is_least")]
     pub required_acr: Acr,
+    /// The ids of the connections of which a member must have come by one (adr/0135); none where it requires none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required_connections: Vec<String>,
     /// Whether its administrators may act as its members (adr/0089).
     #[serde(default, skip_serializing_if = "Not::not")]
     pub impersonation: bool,
@@ -110,6 +113,7 @@ pub struct Draft {
     pub by_directory: bool,
     /// `aal1` requires nothing.
     pub required_acr: Option<Acr>,
+    pub required_connections: Option<Vec<String>>,
     pub impersonation: Option<bool>,
     /// Replaces the whole of it.
     pub brand: Option<brand::Draft>,
@@ -192,6 +196,7 @@ impl Organization {
             enabled: true,
             roles: Vec::new(),
             required_acr: Acr::default(),
+            required_connections: Vec::new(),
             impersonation: false,
             epoch: 0,
             brand: Brand::default(),
@@ -203,6 +208,10 @@ impl Organization {
             enabled,
             roles: draft.roles_after(&held.roles),
             required_acr: draft.required_acr.unwrap_or(held.required_acr),
+            required_connections: draft
+                .required_connections
+                .clone()
+                .unwrap_or(held.required_connections.clone()),
             impersonation: draft.impersonation.unwrap_or(held.impersonation),
             epoch: next_epoch(held.epoch, (held.enabled, enabled)),
             brand: draft.brand.as_ref().map_or_else(|| held.brand.clone(), Brand::from),
@@ -212,6 +221,7 @@ impl Organization {
             ("enabled", next.enabled != held.enabled),
             ("role", next.roles != held.roles),
             ("required_acr", next.required_acr != held.required_acr),
+            ("required_connections", next.required_connections != held.required_connections),
             ("impersonation", next.impersonation != held.impersonation),
             ("brand", next.brand != held.brand),
         ];
@@ -278,7 +288,8 @@ impl Draft {
 
 impl Machine for Organization {
     const KIND: &'static str = "organization";
-    // 2: `epoch`; 3: `required_acr`, which an older binary would not ask for; 4: `brand`; 5: `group` of a role
+    // 2: `epoch`; 3: `required_acr`, which an older binary would not ask for; 4: `brand`; 5: `group` of a role,
+    // `required_connections`
     const REVISION: u32 = 5;
     type Command = Command;
     type Event = Event;

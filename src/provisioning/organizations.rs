@@ -43,6 +43,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
         keeps_groups: true,
         by_directory: false,
         required_acr,
+        required_connections: None,
         impersonation,
         brand,
     };

@@ -271,6 +271,7 @@ fn as_meant(
     let required_acr = held.as_ref().map(|held| held.required_acr).unwrap_or_default();
     let brand = held.as_ref().map(|held| held.brand.clone()).unwrap_or_default();
     let impersonation = held.as_ref().is_some_and(|held| held.impersonation);
+    let connections = held.as_ref().map(|held| held.required_connections.clone());
     let (name, roles) = held.map(|held| (held.name, held.roles)).unwrap_or_default();
     organization::Known {
         slug: draft.slug.clone(),
@@ -278,6 +279,7 @@ fn as_meant(
         enabled: draft.enabled.unwrap_or(enabled),
         roles: draft.roles_after(&roles),
         required_acr: draft.required_acr.unwrap_or(required_acr),
+        required_connections: connections.unwrap_or_default(),
         impersonation: draft.impersonation.unwrap_or(impersonation),
         epoch,
         brand: draft.brand.as_ref().map_or(brand, Brand::from),

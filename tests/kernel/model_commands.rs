@@ -117,6 +117,7 @@ struct World {
 
 fn start(request: usize) -> Start {
     let grant = Grant {
+        sign_on: None,
         client_id: "agent".to_owned(),
         account: None,
         epoch: 0,

@@ -43,6 +43,9 @@ pub struct Claims<'a> {
     /// The session it ends with, unless it outlives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sid: Option<Cow<'a, str>>,
+    /// The person came by single sign-on: its family says what that rests on (adr/0135).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sso: bool,
     /// How sure we were of the person (RFC 9068 §2.2.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acr: Option<Cow<'a, str>>,
@@ -120,6 +123,7 @@ impl<'a> From<Mint<'a>> for Claims<'a> {
                 .map(Cow::Borrowed),
             epoch: mint.epoch,
             sid: grant.and_then(Grant::bound_session).map(Cow::Borrowed),
+            sso: grant.is_some_and(|grant| grant.sign_on.is_some()),
             acr: proved.map(|grant| Cow::Borrowed(grant.level.name())),
             auth_time: proved.map(|grant| grant.authenticated_at.seconds()),
             userinfo_claims: grant
@@ -183,6 +187,7 @@ mod tests {
         let membership =
             MembershipRef { id: Some("m1".to_owned()), organization: "acme".to_owned(), epoch: 0 };
         Grant {
+            sign_on: None,
             client_id: "app".to_owned(),
             account: Some("ana".to_owned()),
             epoch: 0,

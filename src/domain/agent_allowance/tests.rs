@@ -23,6 +23,7 @@ fn taking(limit: &str, text: &str, per_day: &str) -> Taking {
 
 fn start() -> Start {
     let grant = Grant {
+        sign_on: None,
         client_id: "agent".to_owned(),
         account: None,
         epoch: 0,

@@ -59,6 +59,8 @@ pub struct MembershipChoice {
     pub permissions: Permissions,
     /// What the organization requires a person to have proved.
     pub required: Acr,
+    /// The connections of which the person must have come by one, if the organization requires that.
+    pub required_connections: Vec<String>,
     /// Membership and organization as they were read.
     pub requirements: Vec<Requirement>,
 }

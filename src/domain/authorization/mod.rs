@@ -43,6 +43,8 @@ pub enum Settled {
     ChooseOrganization(Vec<Choice>),
     /// The organization requires more than the person has proved.
     ProveMore(Acr),
+    /// The organization, by its slug, requires the person to come by its single sign-on.
+    SignOn(String),
     AskConsent(Box<ConsentQuestion>),
     Denied(Denial),
 }
@@ -113,6 +115,7 @@ impl RequestedGrant {
             within: Vec::new(),
             types: facts.types.clone(),
             required: Acr::default(),
+            required_connections: Vec::new(),
             over: false,
         };
         let organization = membership.map(|one| one.organization.as_str());
@@ -163,7 +166,19 @@ impl RequestedGrant {
             return Settled::Denied(denial);
         }
         let organization = membership.map(|one| one.organization.as_str());
+        let sign_on = organization.and_then(|slug| person.evidence.sign_on_at(slug));
+        if let Some(one) = membership.filter(|one| !one.required_connections.is_empty())
+            && !sign_on.is_some_and(|by| one.required_connections.contains(&by.connection))
+        {
+            return Settled::SignOn(one.organization.clone());
+        }
+        // What was proved elsewhere does not count here.
+        let evidence = person.evidence.at(organization, now);
+        let person = &Person { evidence, ..person.clone() };
         let required = membership.map(|one| one.required).unwrap_or_default();
+        if person.evidence.level(now).is_none() {
+            return Settled::ProveMore(required);
+        }
         if !required.is_least() && !required.is_met_by(&person.evidence, now) {
             return Settled::ProveMore(required);
         }
@@ -189,7 +204,9 @@ impl RequestedGrant {
         let grant = Grant {
             client_id: self.client_id.clone(),
             account: Some(person.account.clone()),
-            epoch: person.epoch.saturating_add(facts.consent_epoch),
+            epoch: [facts.consent_epoch, sign_on.map_or(0, |sign_on| sign_on.epoch)]
+                .into_iter()
+                .fold(person.epoch, u64::saturating_add),
             session: Some(session.to_owned()),
             parents: Vec::new(),
             membership: membership.map(|one| MembershipRef {
@@ -204,6 +221,7 @@ impl RequestedGrant {
             authenticated_at,
             level,
             methods: person.evidence.methods(),
+            sign_on: sign_on.cloned().map(Box::new),
             delegation: None,
         };
         let mut requirements = facts.requirements.clone();
@@ -223,3 +241,5 @@ fn denial(widening: &Widening) -> Denial {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_sign_on;

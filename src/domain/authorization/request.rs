@@ -3,7 +3,7 @@
 use super::ResponseMode;
 use crate::domain::{
     Fingerprint, Timestamp,
-    assurance::{Acr, Level, Method},
+    assurance::{Acr, Evidence, Level, Method},
     authority::{Audience, Scopes},
     authorization_details::Details,
     consent::ConsentTerms,
@@ -150,15 +150,26 @@ impl RequestedGrant {
         self.acr_values.first().map_or(Level::Aal1, |acr| acr.level())
     }
 
+    /// Returns what the person has proved for the organization that is asked for; where none is, and they have come by
+    /// single sign-on alone, for that one: it is the one that they can speak for.
+    fn proved_by(&self, person: &Person, now: Timestamp) -> Evidence {
+        let evidence = &person.evidence;
+        let only = evidence.sign_ons().filter_map(|sign_on| sign_on.organization.as_deref()).last();
+        let only = only.filter(|_| evidence.is_only_scoped());
+        evidence.at(self.organization.as_deref().or(only), now)
+    }
+
     /// Tells whether the client would like more than the person has proved.
     pub fn wants_more_than(&self, person: &Person, now: Timestamp) -> bool {
-        self.acr_values.first().is_some_and(|acr| !acr.is_met_by(&person.evidence, now))
+        let evidence = self.proved_by(person, now);
+        self.acr_values.first().is_some_and(|acr| !acr.is_met_by(&evidence, now))
     }
 
     /// Returns what a person who can prove themselves by these methods is asked for: the first wish
     /// that is in their reach, unless it is met.
     pub fn step_up(&self, person: &Person, methods: &[Method], now: Timestamp) -> Option<Acr> {
-        let met = |acr: Acr| acr.is_met_by(&person.evidence, now);
+        let evidence = self.proved_by(person, now);
+        let met = |acr: Acr| acr.is_met_by(&evidence, now);
         let reached = |acr: &Acr| if met(*acr) { Some(*acr) } else { acr.within(methods) };
         self.acr_values.iter().find_map(reached).filter(|acr| !met(*acr))
     }
@@ -171,7 +182,7 @@ impl RequestedGrant {
     /// Tells whether what the person has proved is too old, or does not count.
     pub fn wants_proof_again(&self, person: &Person, now: Timestamp) -> bool {
         let too_old = |age: u32| {
-            let since = person.evidence.last().map(|at| now.since(at));
+            let since = self.proved_by(person, now).last().map(|at| now.since(at));
             since.is_none_or(|since| since > Duration::from_secs(age.into()))
         };
         self.prompt.login || self.max_age == Some(0) || self.max_age.is_some_and(too_old)

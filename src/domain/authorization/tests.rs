@@ -9,17 +9,18 @@ use crate::domain::{
 };
 use std::time::Duration;
 
-const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+pub(super) const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-fn request(scope: &str) -> RequestedGrant {
+pub(super) fn request(scope: &str) -> RequestedGrant {
     let api = Scopes::parse(scope).unwrap().of_apis().next().is_some();
     let audience = if api { Audience::Resource("api".to_owned()) } else { Audience::Issuer };
     RequestedGrant::plain("app", scope, audience)
 }
 
-fn member(slug: &str, enabled: bool) -> MembershipChoice {
+pub(super) fn member(slug: &str, enabled: bool) -> MembershipChoice {
     let read = Permission::parse("invoices:read").unwrap();
     MembershipChoice {
+        required_connections: Vec::new(),
         membership: Some(format!("{slug}-membership")),
         organization: slug.to_owned(),
         name: slug.to_uppercase(),
@@ -32,7 +33,7 @@ fn member(slug: &str, enabled: bool) -> MembershipChoice {
     }
 }
 
-fn facts(memberships: Vec<MembershipChoice>) -> AuthorizationFacts {
+pub(super) fn facts(memberships: Vec<MembershipChoice>) -> AuthorizationFacts {
     let offered = vec!["invoices:read".to_owned(), "invoices:write".to_owned()];
     let consent = ConsentRule::FirstParty;
     let resource = Some(api());

@@ -91,7 +91,8 @@ impl ApprovalRequest {
                 Verdict::Granted { grant, requirements }
             }
             Settled::ProveMore(acr) if acr.is_reachable_by(served) => Verdict::ProveMore(acr),
-            Settled::ProveMore(_) => Verdict::Denied(Denial::NotSureEnough),
+            // What a person approves who did not come as the organization requires is worth nothing there.
+            Settled::ProveMore(_) | Settled::SignOn(_) => Verdict::Denied(Denial::NotSureEnough),
             Settled::Denied(denial) => Verdict::Denied(denial),
             // The organization was settled when the client asked.
             Settled::ChooseOrganization(_) | Settled::AskConsent(_) => {

@@ -34,6 +34,7 @@ fn waiting() -> Pending {
 
 fn grant(client_id: &str, account: &str) -> Grant {
     Grant {
+        sign_on: None,
         client_id: client_id.to_owned(),
         account: Some(account.to_owned()),
         epoch: 0,

@@ -26,6 +26,7 @@ fn presented(scope: &str) -> PresentedAuthority {
         may_act: None,
         until: NOW + Duration::from_mins(5),
         subject: Subject::Person(Box::new(Person {
+            sign_on: None,
             account: "ana".to_owned(),
             epoch: 3,
             session: Some("session".to_owned()),

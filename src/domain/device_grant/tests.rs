@@ -28,6 +28,7 @@ fn waiting() -> Pending {
 
 fn grant(client_id: &str) -> Grant {
     Grant {
+        sign_on: None,
         client_id: client_id.to_owned(),
         account: Some("ana".to_owned()),
         epoch: 0,

@@ -72,6 +72,9 @@ pub struct Open {
     /// What the person was shown of a request for an approval, and what they said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Box<ApprovalSaid>>,
+    /// The slug of the organization by whose single sign-on the person must come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign_on: Option<String>,
 }
 
 /// A person who asks for an account.

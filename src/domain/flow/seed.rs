@@ -136,6 +136,9 @@ pub struct SignedIn {
     /// What they are to prove, where the flow is for that.
     #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
     pub wanted: Option<super::StepUpRequest>,
+    /// The slug of the organization by whose single sign-on they must come.
+    #[serde(rename = "o", default, skip_serializing_if = "Option::is_none")]
+    pub sign_on: Option<String>,
 }
 
 fn identify() -> Stage {
@@ -177,6 +180,7 @@ impl Seed {
         });
         let (person, epoch) = (person.or(proved), link.map_or(0, |link| link.epoch));
         let approval = self.approval.as_ref().and_then(|sought| sought.said.clone());
+        let sign_on = self.signed_in.as_ref().and_then(|signed_in| signed_in.sign_on.clone());
         Open {
             seed: self,
             stage,
@@ -197,6 +201,7 @@ impl Seed {
             device: None,
             approval,
             session: None,
+            sign_on,
         }
     }
 }

@@ -114,6 +114,10 @@ impl Open {
                         let present = InSession { person: &person, methods: &self.methods, now };
                         (StepUpRequest { acr, since: None }.asks(&present), kept)
                     }
+                    Question::SignOn(slug) => {
+                        self.sign_on = Some(slug);
+                        (Stage::Credential, kept)
+                    }
                     Question::Credential => (Stage::Credential, kept),
                     Question::SecondFactor => (Stage::SecondFactor, None),
                     Question::Proof => (Stage::Proof, None),

@@ -62,6 +62,7 @@ fn person() -> Person {
 
 fn place(slug: &str) -> MembershipChoice {
     MembershipChoice {
+        required_connections: Vec::new(),
         membership: Some(format!("{slug}-m")),
         organization: slug.to_owned(),
         name: slug.to_owned(),
@@ -354,6 +355,7 @@ fn an_expired_seed_begins_nothing() {
 
 fn in_session(kind: &str, stage: Stage, request: Option<Request>) -> Seed {
     let signed_in = SignedIn {
+        sign_on: None,
         person: person(),
         session: "old".to_owned(),
         stage,

@@ -124,6 +124,7 @@ fn a_person_with_several_organizations_chooses_first() {
 #[test]
 fn in_a_session_a_wish_for_two_factors_is_asked_for_where_it_can_be_met() {
     let signed_in = SignedIn {
+        sign_on: None,
         person: person(),
         session: "old".to_owned(),
         stage: Stage::Confirm,

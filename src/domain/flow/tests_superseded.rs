@@ -148,6 +148,7 @@ fn a_proof_by_what_the_account_has_not_is_none() {
 /// A flow that begins in a session whose evidence this is.
 fn in_session(kind: &str, stage: Stage, evidence: Evidence) -> Seed {
     let signed_in = SignedIn {
+        sign_on: None,
         person: Person { evidence, ..person() },
         session: "session".to_owned(),
         stage,

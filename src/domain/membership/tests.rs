@@ -8,6 +8,7 @@ pub(super) fn acme() -> organization::Known {
     let role =
         |name: &str| organization::Role { name: name.to_owned(), ..organization::Role::default() };
     organization::Known {
+        required_connections: Vec::new(),
         slug: "acme".to_owned(),
         name: "Acme".to_owned(),
         enabled: true,

@@ -69,6 +69,9 @@ impl Grant {
         if !self.is_sure_enough(&issuing.limits) {
             return Err(Refusal::NotSureEnough);
         }
+        if !self.came_as_required(&issuing.limits) {
+            return Err(Refusal::Ended);
+        }
         Ok(self.narrow(scopes.as_ref(), details.as_ref(), &issuing.limits)?)
     }
 

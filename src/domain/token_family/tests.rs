@@ -25,6 +25,7 @@ pub(super) fn fingerprint(secret: &str) -> Fingerprint {
 
 fn grant(scope: &str) -> Grant {
     Grant {
+        sign_on: None,
         client_id: "app".to_owned(),
         account: Some("ana".to_owned()),
         epoch: 0,
@@ -51,6 +52,7 @@ fn limits(permissions: &[&str]) -> Limits {
     let held: Vec<Permission> = permissions.iter().map(|p| Permission::parse(p).unwrap()).collect();
     let permissions: Permissions = held.iter().collect();
     Limits {
+        required_connections: Vec::new(),
         ceilings: Vec::new(),
         within: Vec::new(),
         held: Some(HeldPermissions { organization: "acme".to_owned(), permissions }),

@@ -232,14 +232,28 @@ impl Caller {
         if !home.enabled {
             return Err(SUSPENDED);
         }
+        let evidence = &present.person.evidence;
+        // What was proved for another organization counts there.
+        let level = evidence.at(Some(&home.slug), now).level(now).ok_or(OWN_PROOF_REQUIRED)?;
+        let permissions = home.confers(&member.roles);
+        if !home.required_connections.is_empty() {
+            let by = evidence.sign_on_at(&home.slug).map(|sign_on| &sign_on.connection);
+            let as_required = by.is_some_and(|by| home.required_connections.contains(by));
+            // Who looks after the connections must be able to mend one that is broken.
+            let mends =
+                evidence.level(now) >= Some(Level::Aal2) && permissions.covers("connections:write");
+            if !as_required && !mends {
+                return Err(SIGN_ON_REQUIRED);
+            }
+        }
         let (account, membership) = (member.account.clone(), member.id.clone());
         let holder = Holder::Member { account, membership };
         Ok(Self {
             organization: home.slug.clone(),
             context: context.by(holder.actor()),
             holder,
-            powers: Powers::Permissions(home.confers(&member.roles)),
-            level: present.person.evidence.level(now),
+            powers: Powers::Permissions(permissions),
+            level: Some(level),
             token: None,
             credential: Credential::Session {
                 id: present.id.clone(),
@@ -368,6 +382,18 @@ pub fn unsure(required: Acr) -> Denied {
     );
     Denied::challenged(problem, challenge)
 }
+
+const OWN_PROOF_REQUIRED: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "step_up_required",
+    "what was proved for another organization does not count here: prove that the account is yours",
+);
+
+const SIGN_ON_REQUIRED: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "sso_required",
+    "the organization requires its own single sign-on",
+);
 
 pub const SUSPENDED: Problem = Problem::new(
     StatusCode::FORBIDDEN,

@@ -208,6 +208,12 @@ async fn grant(
         organization: Some(home.slug.clone()),
     };
     let consent = app.views.consents.look_anew(&parties.id()).await?;
+    // What the administrator came by ends what they do by it.
+    let own_family = match token.families.last() {
+        Some(id) => Some(app.views.families.look(id).await?),
+        None => None,
+    };
+    let sign_on = own_family.as_ref().and_then(|seen| seen.machine.grant()?.sign_on.clone());
     let delegation = Delegation {
         root: Root::Token(token.id.clone()),
         through: Vec::new(),
@@ -222,9 +228,14 @@ async fn grant(
     };
     Ok(Grant {
         client_id: client.client_id.clone(),
-        epoch: [person_epoch, consent.machine.epoch(), client.epoch]
-            .into_iter()
-            .fold(0, u64::saturating_add),
+        epoch: [
+            person_epoch,
+            consent.machine.epoch(),
+            client.epoch,
+            sign_on.as_ref().map_or(0, |sign_on| sign_on.epoch),
+        ]
+        .into_iter()
+        .fold(0, u64::saturating_add),
         session: token.session.clone(),
         parents: token.families.clone(),
         membership: Some(MembershipRef {
@@ -240,6 +251,7 @@ async fn grant(
         authenticated_at: app.clock.now(),
         level: Level::Aal1,
         methods: Vec::new(),
+        sign_on,
         delegation: Some(Box::new(delegation)),
     })
 }

@@ -152,6 +152,7 @@ impl FactsReader<'_> {
             roles: known.roles_at(organization).into_iter().map(str::to_owned).collect(),
             permissions: organization.confers(&known.roles),
             required: organization.required_acr,
+            required_connections: organization.required_connections.clone(),
             requirements: vec![
                 Requirement::unchanged::<Membership>(id, version),
                 Requirement::unchanged::<Organization>(&**slug, home.version),
@@ -186,6 +187,8 @@ impl FactsReader<'_> {
             roles: Vec::new(),
             permissions: Permissions::of_administrator(&names.machine),
             required: organization.required_acr,
+            // Who administers it is no member.
+            required_connections: Vec::new(),
             requirements: vec![
                 Requirement::unchanged::<Account>(self.account, account.version),
                 Requirement::unchanged::<Organization>(slug, home.version),

@@ -352,5 +352,5 @@ pub(super) fn in_session(
         None => goal.first_in_session(&asked),
     };
     let (person, session, question) = (present.person.clone(), present.id.clone(), None);
-    SignedIn { person, session, stage, question, methods, wanted }
+    SignedIn { person, session, stage, question, methods, wanted, sign_on: None }
 }

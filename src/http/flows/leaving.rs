@@ -43,7 +43,8 @@ pub async fn begin(
     let (channel, cookie) = source.channel(app.settings.cookies, &*app.dice);
     let Present { id: session, person, .. } = present;
     let (stage, question, methods, wanted) = (Stage::Confirm, None, Vec::new(), None);
-    let signed_in = Some(SignedIn { person, session, stage, question, methods, wanted });
+    let sign_on = None;
+    let signed_in = Some(SignedIn { person, session, stage, question, methods, wanted, sign_on });
     let (kind, expires_at, stage) = (SIGN_OUT.to_owned(), expiry(app), Stage::Identify);
     let seed = Seed {
         kind,

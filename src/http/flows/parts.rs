@@ -29,7 +29,7 @@ impl Assurance {
     pub(super) fn of(person: Option<&Person>, required: Level, now: Timestamp) -> Self {
         let methods = person.map(|person| person.evidence.methods()).unwrap_or_default();
         Self {
-            reached: person.and_then(|person| person.evidence.level(now)).map(Level::name),
+            reached: person.and_then(|person| person.evidence.shown_level(now)).map(Level::name),
             required: required.name(),
             methods: amr(&methods),
         }

@@ -114,6 +114,7 @@ pub async fn of_token(
     if let Some(Administrator { account, membership, .. }) = &delegation.administrator {
         asked.extend([(Account::KIND, account.as_str()), (Membership::KIND, membership)]);
     }
+    asked.extend(grant.sign_on.iter().flat_map(|sign_on| sign_on.rests_on()));
     if let Root::ApiKey { id, parents } = &delegation.root {
         asked.extend(parents.iter().chain([id]).map(|id| (ApiKey::KIND, id.as_str())));
     }
@@ -134,7 +135,7 @@ pub async fn of_token(
     let wish = Wish { scopes: &scopes, details: &claims.authorization_details };
     let narrowed = limits.narrow(grant.organization(), &grant.audience, wish);
     let named = claims.roles().all(|role| roles.iter().any(|held| held == role));
-    if limits.over || narrowed.is_err() || !named {
+    if limits.over || !grant.came_as_required(&limits) || narrowed.is_err() || !named {
         return Ok(None);
     }
     let account = match &grant.account {

@@ -101,6 +101,7 @@ async fn speak(
     let Some(member) = member else { return Ok(false) };
     limited.roles = member.roles_at(home).into_iter().map(str::to_owned).collect();
     limited.limits.required = home.required_acr;
+    limited.limits.required_connections.clone_from(&home.required_connections);
     limited.limits.held = hold(home.confers(&member.roles));
     let unchanged = Requirement::unchanged::<Membership>(&**id, membership.version);
     limited.requirements.push(unchanged);
@@ -123,6 +124,11 @@ pub async fn epoch(
         let account = reading.see(&app.views.accounts, person).await?;
         let Some(known) = account.machine.known() else { return Ok(None) };
         epoch = known.epoch;
+    }
+    if let Some(sign_on) = &grant.sign_on {
+        let connection = reading.see(&app.views.connections, &sign_on.connection).await?;
+        let Some(known) = connection.machine.known() else { return Ok(None) };
+        epoch = epoch.saturating_add(known.epoch);
     }
     for id in consents(grant) {
         let consent = reading.see(&app.views.consents, &id).await?;

@@ -11,6 +11,7 @@ use crate::{
         Machine, Timestamp,
         access_token::{AccessToken, Claims},
         account::Account,
+        assurance::SingleSignOn,
         authority::{Audience, Permissions, RequestedAuthority, Scopes},
         authorization_details::Details,
         client::{Client, GrantType, KnownClient},
@@ -71,6 +72,8 @@ struct PersonBasis<'a> {
     families: Vec<&'a str>,
     session: Option<&'a str>,
     membership: Option<&'a str>,
+    /// What it rests on, where the person came by single sign-on.
+    sign_on: Option<&'a SingleSignOn>,
 }
 
 /// What is read to tell whether a token is good.
@@ -116,7 +119,7 @@ async fn read_token(
     let pairwise = PairwiseSubjects::is_one(&claims.sub);
     let no_membership = claims.membership.is_none() && claims.org.is_some();
     let held_for = claims.act.is_some();
-    let unnamed = claims.family().filter(|_| pairwise || no_membership || held_for);
+    let unnamed = claims.family().filter(|_| pairwise || no_membership || held_for || claims.sso);
     let family = match unnamed {
         None => None,
         Some(family) => Some(app.views.families.look(family).await?),
@@ -139,7 +142,12 @@ async fn read_token(
         families: claims.families().collect(),
         session: claims.sid.as_deref(),
         membership: claims.membership.as_deref().or(of_grant.and_then(|one| one.id.as_deref())),
+        sign_on: grant.and_then(|grant| grant.sign_on.as_deref()),
     });
+    // Its family has ended.
+    if claims.sso && person.as_ref().is_none_or(|person| person.sign_on.is_none()) {
+        return Ok(None);
+    }
     let basis = Basis {
         jti: Some(&claims.jti),
         client_id: &claims.client_id,
@@ -174,6 +182,7 @@ pub async fn of_grant(
         families: parents.chain([family]).collect(),
         session: grant.bound_session(),
         membership: grant.membership.as_ref().and_then(|one| one.id.as_deref()),
+        sign_on: grant.sign_on.as_deref(),
     };
     let basis = Basis {
         jti: None,
@@ -217,6 +226,7 @@ async fn look(
         asked.extend(person.session.map(|session| (Session::KIND, session)));
         asked.push((Account::KIND, person.account));
         asked.extend(person.membership.map(|id| (Membership::KIND, id)));
+        asked.extend(person.sign_on.iter().flat_map(|sign_on| sign_on.rests_on()));
     }
     let found = app.store.liveness(&asked).await?;
     let standing = LivenessReading { asked: &asked, found: &found };
@@ -366,11 +376,32 @@ impl ValidityReading<'_> {
             (None, Some(home)) => home.epoch,
             (_, None) => 0,
         };
-        let epochs = [of_member, known.epoch, self.consent_epoch().await?, client.epoch];
+        let of_connection = match self.connection_epoch(person, member.and(home)).await? {
+            Some(epoch) => epoch,
+            None => return Ok(None),
+        };
+        let of_consent = self.consent_epoch().await?;
+        let epochs = [of_member, known.epoch, of_consent, client.epoch, of_connection];
         if basis.epoch != epochs.into_iter().fold(0, u64::saturating_add) {
             return Ok(None);
         }
         Ok(Some(Good::of_person(Some(account))))
+    }
+
+    /// Returns the epoch of the connection that the person came by, if they came by one; none where the organization
+    /// requires another way than theirs, which is asked of its members alone.
+    async fn connection_epoch(
+        &self,
+        person: &PersonBasis<'_>,
+        home: Option<&organization::Known>,
+    ) -> Result<Option<u64>, OAuthError> {
+        let required = home.map(|home| &*home.required_connections).unwrap_or_default();
+        let Some(sign_on) = person.sign_on else { return Ok(required.is_empty().then_some(0)) };
+        if !required.is_empty() && !required.contains(&sign_on.connection) {
+            return Ok(None);
+        }
+        let connection = self.see(&self.app.views.connections, &sign_on.connection).await?;
+        Ok(connection.machine.known().map(|known| known.epoch))
     }
 
     async fn consent_epoch(&self) -> Result<u64, OAuthError> {

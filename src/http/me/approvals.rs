@@ -4,6 +4,7 @@
 use super::{
     EntryId, Items,
     caller::{Caller, SignedIn},
+    step_up,
 };
 use crate::{
     actors::Failure,
@@ -306,9 +307,12 @@ pub async fn blocked_by(app: &App, account: &str) -> Result<Vec<Blocked>, Proble
 /// Lets a client ask the person again.
 pub async fn unblock(
     State(app): State<App>,
-    SignedIn { caller, .. }: SignedIn,
+    SignedIn { mut caller, .. }: SignedIn,
     id: EntryId,
 ) -> Result<Response, Problem> {
+    if let Some(refused) = step_up::demand_own(&app, &mut caller).await? {
+        return Ok(refused);
+    }
     let client_id = URL_SAFE_NO_PAD.decode(id.read(LONGEST_ID)?).ok();
     let client_id = client_id.and_then(|bytes| String::from_utf8(bytes).ok());
     let client_id = client_id.filter(|id| !id.contains('\0')).ok_or(Problem::NOT_FOUND)?;

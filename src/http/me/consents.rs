@@ -4,7 +4,7 @@
 //! about every time, or never, with what they hold now. To withdraw begins another epoch of the consent:
 //! every grant of the former one has ended with that commit (adr/0081).
 
-use super::{Cursor, EntryId, Items, caller::SignedIn};
+use super::{Cursor, EntryId, Items, caller::SignedIn, step_up};
 use crate::{
     actors::{Bound, Entry, View},
     domain::{
@@ -149,9 +149,12 @@ async fn shown(app: &App, all: All) -> Result<Vec<Connected>, Problem> {
 /// Ends everything that a client may do for the person in one organization, or in none.
 pub async fn delete(
     State(app): State<App>,
-    SignedIn { caller, .. }: SignedIn,
+    SignedIn { mut caller, .. }: SignedIn,
     id: EntryId,
 ) -> Result<Response, Problem> {
+    if let Some(refused) = step_up::demand_own(&app, &mut caller).await? {
+        return Ok(refused);
+    }
     let (client_id, organization) = read_id(&id.read(LONGEST_ID)?).ok_or(Problem::NOT_FOUND)?;
     let known = caller.known(&app).await?;
     let mut reader = Reader::new(&app, &known).await?;

@@ -1,6 +1,6 @@
 //! `/me/delegations`: what clients hold of the person now, as a tree, and how a link is ended (adr/0098).
 
-use super::{EntryId, Items, caller::SignedIn};
+use super::{EntryId, Items, caller::SignedIn, step_up};
 use crate::{
     actors::{Bound, Failure},
     domain::token_family::{Command, FAMILIES, HELD_BY_OTHERS},
@@ -38,9 +38,12 @@ pub async fn list(
 /// Ends what a client holds of the person, and everything below it.
 pub async fn delete(
     State(app): State<App>,
-    SignedIn { caller, .. }: SignedIn,
+    SignedIn { mut caller, .. }: SignedIn,
     id: EntryId,
 ) -> Result<Response, Problem> {
+    if let Some(refused) = step_up::demand_own(&app, &mut caller).await? {
+        return Ok(refused);
+    }
     let id = id.read(LONGEST_ID)?;
     let seen = app.views.families.look_anew(&id).await?;
     // Of another account is as good as none.

@@ -4,7 +4,7 @@
 //! Leaving is a change, so a suspended organization refuses it. The last member who can manage the
 //! others stays: an organization without one could be helped by its operator only.
 
-use super::{EntryId, Items, caller::SignedIn};
+use super::{EntryId, Items, caller::SignedIn, step_up};
 use crate::{
     actors::{Bound, Failure, ReadSet},
     domain::{
@@ -88,10 +88,15 @@ pub async fn of_account(app: &App, known: &Known) -> Result<Vec<Member>, Problem
 /// Lets the person leave an organization.
 pub async fn delete(
     State(app): State<App>,
-    SignedIn { caller, .. }: SignedIn,
+    SignedIn { mut caller, .. }: SignedIn,
     slug: EntryId,
 ) -> Result<Response, Problem> {
     let slug = slug.read(LONGEST_SLUG)?;
+    if caller.present.person.evidence.sign_on_at(&slug).is_none()
+        && let Some(refused) = step_up::demand_own(&app, &mut caller).await?
+    {
+        return Ok(refused);
+    }
     for _ in 0..TRIES {
         let found = app.store.find(MEMBERSHIP_PAIRS, &pair(caller.account(), &slug)).await?;
         let (_, id) = found.ok_or(Problem::NOT_FOUND)?;

@@ -95,9 +95,9 @@ impl Overview {
             proposed_email,
             proposed_phone_number,
             assurance: Assurance {
-                reached: evidence.level(now).map(Level::name),
+                reached: evidence.shown_level(now).map(Level::name),
                 methods: amr(&evidence.methods()),
-                auth_time: evidence.last().map(Timestamp::seconds),
+                auth_time: evidence.last_anywhere().map(Timestamp::seconds),
             },
             credentials,
         }

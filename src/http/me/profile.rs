@@ -2,7 +2,7 @@
 //!
 //! What they prove, such as addresses, is not said here.
 
-use super::{caller::Caller, change::change, overview::Overview};
+use super::{caller::Caller, change::change, overview::Overview, step_up};
 use crate::{
     domain::account::Command,
     http::{
@@ -11,16 +11,23 @@ use crate::{
         extract::{context::RequestContext, json::Json},
     },
 };
-use axum::{extract::State, http::Method};
+use axum::{
+    extract::State,
+    http::Method,
+    response::{IntoResponse as _, Response},
+};
 use serde_json::{Map, Value};
 
 pub async fn patch(
     State(app): State<App>,
     RequestContext(context): RequestContext,
     Json { headers, body, .. }: Json<Map<String, Value>>,
-) -> Result<Overview, Problem> {
-    let caller = Caller::of(&app, context, &Method::PATCH, &headers).await?;
+) -> Result<Response, Problem> {
+    let mut caller = Caller::of(&app, context, &Method::PATCH, &headers).await?;
+    if let Some(refused) = step_up::demand_own(&app, &mut caller).await? {
+        return Ok(refused);
+    }
     change(&app, &caller, Command::Describe(body)).await?;
     let known = caller.known(&app).await?;
-    Ok(Overview::of(&app, &caller, known))
+    Ok(Overview::of(&app, &caller, known).into_response())
 }

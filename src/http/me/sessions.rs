@@ -7,6 +7,7 @@ use super::{
     Cursor, EntryId, Items,
     caller::{Caller, SignedIn},
     change::change,
+    step_up,
 };
 use crate::{
     actors::{Bound, Failure},
@@ -94,8 +95,11 @@ async fn page(
 /// Ends all sessions of the person, the one that asks among them, and every grant, offline or not.
 pub async fn delete_all(
     State(app): State<App>,
-    SignedIn { caller, .. }: SignedIn,
+    SignedIn { mut caller, .. }: SignedIn,
 ) -> Result<Response, Problem> {
+    if let Some(refused) = step_up::demand_own(&app, &mut caller).await? {
+        return Ok(refused);
+    }
     change(&app, &caller, account::Command::SignOutEverywhere).await?;
     // Everything has ended with that commit; now the clients are told that want to be.
     flows::sign_out_after_commit(&app, &caller.context, caller.account()).await;
@@ -106,10 +110,16 @@ pub async fn delete_all(
 /// Ends a session, and with it every grant that is bound to it.
 pub async fn delete(
     State(app): State<App>,
-    SignedIn { caller, .. }: SignedIn,
+    SignedIn { mut caller, .. }: SignedIn,
     id: EntryId,
 ) -> Result<Response, Problem> {
     let id = id.read(ID)?;
+    // The session that it comes with may always end.
+    if id != caller.present.id
+        && let Some(refused) = step_up::demand_own(&app, &mut caller).await?
+    {
+        return Ok(refused);
+    }
     let seen = app.views.sessions.look_anew(&id).await?;
     // Of another account is as good as none.
     if seen.machine.owned_by(caller.account(), app.clock.now()).is_none() {

@@ -37,8 +37,25 @@ pub async fn demand(
         return Ok(None);
     }
     let (document, cookie) = begin(app, caller, account, None).await?;
+    Ok(Some(refused(&document, cookie)))
+}
+
+/// Answers with a refusal where the person has come by the single sign-on of an organization alone: that counts there,
+/// and changes nothing of the account (adr/0135).
+pub async fn demand_own(app: &App, caller: &mut Caller) -> Result<Option<Response>, Problem> {
+    if caller.present.person.evidence.level(app.clock.now()).is_some() {
+        return Ok(None);
+    }
+    let account = caller.known(app).await?;
+    let wanted = StepUpRequest { acr: Acr::Aal1, since: None };
+    let asked = StepUp { present: &caller.present, account: &account, wanted, back: None };
+    let (document, cookie) = flows::step_up(app, &mut caller.source, asked).await?;
+    Ok(Some(refused(&document, cookie)))
+}
+
+fn refused(document: &Document, cookie: Option<HeaderValue>) -> Response {
     let flow = serde_json::to_value(document).expect("plain data with text keys is JSON");
-    Ok(Some(with_cookie(STEP_UP_REQUIRED.with_member("flow", flow), cookie)))
+    with_cookie(STEP_UP_REQUIRED.with_member("flow", flow), cookie)
 }
 
 /// Tells whether the person has proved enough a moment ago.

@@ -6,7 +6,7 @@ use crate::{
     domain::{
         Context, Requirement, Timestamp,
         account::{Account, Known},
-        assurance::Authenticators,
+        assurance::{Authenticators, Evidence, SingleSignOn},
         person::Person,
         session::{Command, Session},
     },
@@ -90,9 +90,44 @@ async fn opened_by(
         account = app.views.accounts.look_anew(&person.account).await?;
     }
     let Some(authenticators) = rests_on(&account.machine) else { return Ok(None) };
-    let person = Person { evidence: person.evidence.weighed(&authenticators), ..person };
+    let evidence = person.evidence.clone().weighed(&authenticators);
+    let evidence = standing(app, evidence).await?;
+    // A session that rested on single sign-on alone is over with it.
+    if evidence.last_anywhere().is_none() {
+        return Ok(None);
+    }
+    let person = Person { evidence, ..person };
     let (created_at, told) = (open.created_at(), open.told().to_vec());
     Ok(Some(Present { id: token.id, person, created_at, version, told }))
+}
+
+/// Returns what is left of evidence by single sign-on: what rests on something that has ended counts no more.
+async fn standing(app: &App, evidence: Evidence) -> Result<Evidence, HydrateError> {
+    let asked: Vec<(&'static str, String)> = evidence
+        .sign_ons()
+        .flat_map(SingleSignOn::rests_on)
+        .map(|(kind, id)| (kind, id.to_owned()))
+        .collect();
+    if asked.is_empty() {
+        return Ok(evidence);
+    }
+    let borrowed: Vec<(&str, &str)> = asked.iter().map(|(kind, id)| (*kind, &**id)).collect();
+    let (found, now) = (app.store.liveness(&borrowed).await?, app.clock.now());
+    let stands = |kind: &str, id: &str| {
+        let place = borrowed.iter().position(|asked| *asked == (kind, id));
+        place.and_then(|place| found[place]).is_some_and(|one| one.is_live(now))
+    };
+    let mut epochs = Vec::new();
+    for sign_on in evidence.sign_ons() {
+        let seen = app.views.connections.look_anew(&sign_on.connection).await?;
+        let epoch = seen.machine.known().map(|known| known.epoch);
+        epochs.push((sign_on.connection.clone(), epoch));
+    }
+    let is_over = |sign_on: &SingleSignOn| {
+        let current = (sign_on.connection.clone(), Some(sign_on.epoch));
+        !sign_on.rests_on().iter().all(|(kind, id)| stands(kind, id)) || !epochs.contains(&current)
+    };
+    Ok(evidence.clone().without_sign_ons(is_over))
 }
 
 /// A session that a caller holds, and the token by which it does.

@@ -144,6 +144,7 @@ pub fn begin(offline: bool) -> Begin {
     let scopes =
         if offline { "openid invoices:read offline_access" } else { "openid invoices:read" };
     let grant = Grant {
+        sign_on: None,
         client_id: "app".to_owned(),
         account: Some("ana".to_owned()),
         epoch: 0,

@@ -17,6 +17,7 @@ fn acme() -> organization::Known {
         group: None,
     };
     organization::Known {
+        required_connections: Vec::new(),
         slug: "acme".to_owned(),
         name: "Acme".to_owned(),
         enabled: true,

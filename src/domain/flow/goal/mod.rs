@@ -179,6 +179,8 @@ pub enum Question {
     SecondFactor,
     /// To prove as much as the organization requires.
     More(Acr),
+    /// To come by the single sign-on of the organization with this slug.
+    SignOn(String),
     /// To prove that an address is theirs.
     Proof,
     /// To choose a new credential.

@@ -73,6 +73,7 @@ impl SignIn {
                 Next::Fail(Denial::NotSureEnough)
             }
             Settled::ProveMore(acr) => Next::Ask(Question::More(acr)),
+            Settled::SignOn(slug) => Next::Ask(Question::SignOn(slug)),
             Settled::ChooseOrganization(_) => Next::Ask(Question::Organization),
             Settled::AskConsent(question) => Next::Ask(Question::Consent(question)),
         }

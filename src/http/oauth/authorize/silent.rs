@@ -107,6 +107,7 @@ async fn try_to_settle(
                 }
                 return step_up(app, request, present, (methods, acr));
             }
+            Settled::SignOn(slug) => return sign_on(request, present, slug),
             // Another of the accounts that are signed in here may speak for the organization.
             Settled::Denied(Denial::NotAMember) if may_choose => return select(request),
             Settled::Denied(denial) => return Err(refusal_of(&denial)),
@@ -215,7 +216,32 @@ fn step_up(
     }
     let Present { id: session, person, .. } = present;
     let (question, wanted) = (None, Some(wanted));
-    let signed_in = SignedIn { person, session, stage, question, methods, wanted };
+    let sign_on = None;
+    let signed_in = SignedIn { person, session, stage, question, methods, wanted, sign_on };
+    let (request, signed_in) = (Box::new(request), Some(Box::new(signed_in)));
+    Ok(EndpointAnswer::Begin { request, signed_in, selects: false })
+}
+
+/// The person is signed in, and the organization requires them to come by its single sign-on.
+fn sign_on(
+    request: Request,
+    present: Present,
+    slug: String,
+) -> Result<EndpointAnswer, AuthorizationError> {
+    if request.wanted.prompt.none {
+        let why = "the organization requires its own single sign-on";
+        return Err(AuthorizationError::new(Code::LoginRequired, why));
+    }
+    let Present { id: session, person, .. } = present;
+    let signed_in = SignedIn {
+        person,
+        session,
+        stage: Stage::Credential,
+        question: None,
+        methods: Vec::new(),
+        wanted: None,
+        sign_on: Some(slug),
+    };
     let (request, signed_in) = (Box::new(request), Some(Box::new(signed_in)));
     Ok(EndpointAnswer::Begin { request, signed_in, selects: false })
 }
@@ -235,8 +261,9 @@ fn ask(
         return Err(AuthorizationError::new(code, why));
     }
     let Present { id: session, person, .. } = present;
-    let (methods, wanted) = (Vec::new(), None);
-    let signed_in = Some(Box::new(SignedIn { person, session, stage, question, methods, wanted }));
+    let (methods, wanted, sign_on) = (Vec::new(), None, None);
+    let signed_in = SignedIn { person, session, stage, question, methods, wanted, sign_on };
+    let signed_in = Some(Box::new(signed_in));
     Ok(EndpointAnswer::Begin { request: Box::new(request), signed_in, selects: false })
 }
 

@@ -174,6 +174,7 @@ fn of_token(
             epoch: grant.epoch,
             session: grant.bound_session().map(str::to_owned),
             claims: grant.claims.clone(),
+            sign_on: grant.sign_on.clone(),
             proved: grant.rests_on_proof().then(|| PersonProof {
                 at: grant.authenticated_at,
                 level: grant.level,
@@ -247,6 +248,7 @@ async fn of_key(
                 session: None,
                 claims: RequestedClaims::default(),
                 proved: None,
+                sign_on: None,
             };
             let of_member = key.epoch.saturating_sub(epoch);
             (Subject::Person(Box::new(person)), Vec::new(), Some(id.clone()), of_member)
