@@ -99,11 +99,11 @@ async fn widen(services: &Arc<Services>, opening: &Opening) -> Result<Progress, 
     }
     let mut from = opening.after.clone();
     if let Some(last) = page.last() {
-        let advance = Command::Advance { from, to: last.id.clone() };
+        let advance = Command::Advance { from: from.clone(), to: last.id.clone() };
         if commit.decide::<ReservedNames>(NAMES, &advance).await?.is_err() {
             return Ok(Progress::Elsewhere);
         }
-        from = last.id.clone();
+        from.clone_from(&last.id);
     }
     if page.len() < BITE as usize
         && commit.decide::<ReservedNames>(NAMES, &Command::Finish { from }).await?.is_err()
