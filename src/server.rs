@@ -95,6 +95,7 @@ impl Running {
             messages,
             statement_issuers,
             outbound,
+            txt_resolver,
             fault_injection,
         } = plan.runtime_options;
         raise_limit();
@@ -113,6 +114,7 @@ impl Running {
             tree,
             hashing,
             couriers: couriers(&messages, &logouts, &hooks, &pings),
+            txt_resolver,
             fault_injection,
         });
         let system = Arc::new(system.await?);

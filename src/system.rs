@@ -11,9 +11,9 @@ pub use workbench::Workbench;
 
 use crate::{
     actors::{
-        Couriers, Entities, HydrateError, Hydrated, INSTALLATION, KeySnapshot, Keys, KindReport,
-        MultiCommit, MultiCommits, NameView, ReadFolder, Services, SettleError, StartError,
-        TopicReport, Tree, TreeOptions, View, export_log_heads,
+        Couriers, DomainHolders, DomainRecords, Entities, HydrateError, Hydrated, INSTALLATION,
+        KeySnapshot, Keys, KindReport, MultiCommit, MultiCommits, NameView, ReadFolder, Services,
+        SettleError, StartError, TopicReport, Tree, TreeOptions, View, export_log_heads,
         hashing::{HashingOptions, HashingPool},
         hydrate, read_on_a_blocking_thread, settle_reserved_names,
     },
@@ -25,6 +25,7 @@ use crate::{
         Clock, Context, Machine,
         signing_keys::{PublicKey, SigningAlgorithm, SigningKeys},
     },
+    outbound::TxtResolver,
     store::{
         FaultInjection, OpenError, ReadError, Store, StoreOptions,
         views::{FreshReads, StoreReport},
@@ -43,6 +44,8 @@ pub struct SystemOptions {
     pub tree: TreeOptions,
     pub hashing: HashingOptions,
     pub couriers: Couriers,
+    /// Who is asked for the records of domains.
+    pub txt_resolver: Arc<dyn TxtResolver>,
     pub fault_injection: Arc<dyn FaultInjection>,
 }
 
@@ -118,6 +121,7 @@ pub struct System {
     tree: Tree,
     keys: Keys,
     hashing: Arc<HashingPool>,
+    domain_records: DomainRecords,
 }
 
 impl System {
@@ -148,8 +152,9 @@ impl System {
                 return Err(closed(&services, error.into()).await);
             }
         };
-        match start_workers(&tree, options).await {
-            Ok(keys) => Ok(Self { services, tree, keys, hashing }),
+        let domain_records = DomainRecords::new(options.txt_resolver.clone());
+        match start_workers(&tree, options, &domain_records).await {
+            Ok(keys) => Ok(Self { services, tree, keys, hashing, domain_records }),
             Err(error) => {
                 tree.stop(STOP_TIMEOUT).await;
                 hashing.stop().await;
@@ -218,6 +223,16 @@ impl System {
 
     pub fn hashing(&self) -> &Arc<HashingPool> {
         &self.hashing
+    }
+
+    /// What says which organization vouches for addresses at a domain.
+    pub fn domain_holders(&self) -> DomainHolders {
+        DomainHolders::new(self.services.clone())
+    }
+
+    /// What finds the records of domains that are to be proved.
+    pub fn domain_records(&self) -> DomainRecords {
+        self.domain_records.clone()
     }
 
     pub fn store(&self) -> &Store {
@@ -296,10 +311,15 @@ async fn start_hashing(
 }
 
 /// Starts the workers of the tree and returns once there is a key to sign with.
-async fn start_workers(tree: &Tree, options: SystemOptions) -> Result<Keys, SystemError> {
+async fn start_workers(
+    tree: &Tree,
+    options: SystemOptions,
+    records: &DomainRecords,
+) -> Result<Keys, SystemError> {
     let mut keys = tree.start_key_keeper(options.read_folder).await?;
     tree.start_outbox(options.couriers).await?;
     tree.start_feed().await?;
+    tree.start_domain_checks(records.clone()).await?;
     tree.start_janitor().await?;
     let published = {
         let can_sign = |snapshot: &KeySnapshot| {

@@ -19,6 +19,9 @@ mod commit_builder;
 mod concurrent_work;
 mod deciding;
 mod directory;
+mod domain_checks;
+mod domain_holders;
+mod domain_records;
 mod entities;
 mod entity;
 mod entity_state;
@@ -50,6 +53,8 @@ mod tree;
 mod view;
 mod wake;
 
+pub use domain_holders::{DomainHolders, Vouching};
+pub use domain_records::DomainRecords;
 pub use entities::Entities;
 pub use failure::{Answer, Failure, Replied};
 pub use hydrate::{HydrateError, Hydrated, Placed, hydrate, hydrate_page};

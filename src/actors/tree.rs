@@ -1,6 +1,8 @@
 //! Starts the supervision tree and stops it in reverse.
 
 use super::{
+    domain_checks::DomainChecks,
+    domain_records::DomainRecords,
     entities::Entities,
     feed::WebhookFeed,
     gate::Gate,
@@ -44,6 +46,8 @@ pub struct TreeOptions {
     pub outbox_every: Duration,
     /// How often the security log is read for webhooks.
     pub feed_every: Duration,
+    /// How often verified domains are looked for whose check is due.
+    pub domains_every: Duration,
     pub janitor: JanitorOptions,
     pub keys: KeyOptions,
 }
@@ -59,6 +63,7 @@ impl Default for TreeOptions {
             restarts: RestartBudget { restarts: 5, within: Duration::from_mins(1) },
             outbox_every: Duration::from_secs(1),
             feed_every: Duration::from_secs(1),
+            domains_every: Duration::from_secs(10),
             janitor: JanitorOptions {
                 every: Duration::from_secs(1),
                 anchor_every: Duration::from_mins(10),
@@ -198,6 +203,13 @@ impl Tree {
     pub async fn start_feed(&self) -> Result<(), StartError> {
         let (services, every) = (self.services.clone(), self.options.feed_every);
         self.start_child(Child::new("feed", move || (WebhookFeed, (services.clone(), every)))).await
+    }
+
+    /// Starts what looks after verified domains.
+    pub async fn start_domain_checks(&self, records: DomainRecords) -> Result<(), StartError> {
+        let (services, every) = (self.services.clone(), self.options.domains_every);
+        let arguments = move || (services.clone(), records.clone(), every);
+        self.start_child(Child::new("domain checks", move || (DomainChecks, arguments()))).await
     }
 
     /// Starts the janitor.

@@ -372,7 +372,8 @@ pub(super) fn complete_options(config: &Config, fault: &mut dyn FnMut(String)) -
 
 /// How the server works, as far as an operator decides it.
 fn runtime_options(config: &Config) -> RuntimeOptions {
-    let mut options = RuntimeOptions::default();
+    let txt_resolver = Arc::new(DnsResolver::asking(config.dns.servers.clone()));
+    let mut options = RuntimeOptions { txt_resolver, ..RuntimeOptions::default() };
     options.tree.janitor.keep_log = config.log.keep;
     options.connections.max_connections = config.limits.connections;
     options.connections.max_per_address = config.limits.connections_per_address;

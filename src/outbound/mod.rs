@@ -21,6 +21,7 @@ mod share;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod txt;
 
 pub use address::is_public;
 pub use client::{MayConnect, Outbound, Policy};
@@ -28,3 +29,4 @@ pub use error::{OutboundError, TrustError};
 pub use request::{Request, Response};
 pub use resolver::{Addresses, DnsResolver, Resolver};
 pub use share::{Share, Shares};
+pub use txt::{TxtAnswer, TxtAnswering, TxtResolver};

@@ -1,6 +1,7 @@
 //! Turns a name into addresses, with a cache and without a thread that waits for it: the system's `getaddrinfo`
 //! blocks one for as long as a name server is silent (adr/0115).
 
+use super::txt;
 use hickory_resolver::{
     Hosts, TokioResolver,
     config::{ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts},
@@ -32,7 +33,7 @@ pub trait Resolver: Send + Sync {
 }
 
 /// How long a name may take, all servers and tries together.
-const DEADLINE: Duration = Duration::from_secs(4);
+pub(super) const DEADLINE: Duration = Duration::from_secs(4);
 
 /// How long one try of one server may take.
 const ONE_TRY: Duration = Duration::from_millis(1_500);
@@ -64,9 +65,11 @@ struct Current {
     names: Arc<Names>,
 }
 
-struct Names {
+pub(super) struct Names {
     hosts: Hosts,
     resolver: TokioResolver,
+    /// For TXT records, without a cache.
+    pub(super) txt: TokioResolver,
 }
 
 impl DnsResolver {
@@ -81,7 +84,7 @@ impl DnsResolver {
     }
 
     /// Returns what the system's files say now; they are read again where they have changed.
-    fn names(&self) -> io::Result<Arc<Names>> {
+    pub(super) fn names(&self) -> io::Result<Arc<Names>> {
         let written = [HOSTS, RESOLV_CONF].map(written_at);
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(current) = current.as_ref().filter(|current| current.written == written) {
@@ -113,12 +116,14 @@ impl Names {
             [] => of_system(),
             _ => (asking(servers), ResolverOpts::default()),
         };
+        let options = bounded(options);
+        let txt = txt::without_cache(config.clone(), options.clone())?;
         let provider = TokioRuntimeProvider::default();
         let mut builder = TokioResolver::builder_with_config(config, provider);
-        *builder.options_mut() = bounded(options);
+        *builder.options_mut() = options;
         let resolver = builder.build().map_err(io::Error::other)?;
         // A file that cannot be read names no host.
-        Ok(Self { hosts: Hosts::from_system().unwrap_or_default(), resolver })
+        Ok(Self { hosts: Hosts::from_system().unwrap_or_default(), resolver, txt })
     }
 
     async fn addresses_of(&self, host: &str) -> io::Result<Vec<IpAddr>> {

@@ -15,7 +15,7 @@ use crate::{
         limits::pace::Rates,
     },
     messages::Messages,
-    outbound::{DnsResolver, Outbound, Policy},
+    outbound::{DnsResolver, Outbound, Policy, TxtResolver},
     store::{FaultInjection, NothingFails},
     transport::{ConnectionLimits, DrainLimits, TlsIdentity},
 };
@@ -90,6 +90,8 @@ pub struct RuntimeOptions {
     pub statement_issuers: Option<Arc<StatementIssuers>>,
     /// What calls servers whose URLs clients have registered.
     pub outbound: Arc<Outbound>,
+    /// Who is asked for the records of domains.
+    pub txt_resolver: Arc<dyn TxtResolver>,
     pub fault_injection: Arc<dyn FaultInjection>,
 }
 
@@ -130,6 +132,7 @@ impl Default for RuntimeOptions {
                 Outbound::new(Policy::default(), Arc::new(DnsResolver::of_system()))
                     .expect("only additional authorities can be unusable"),
             ),
+            txt_resolver: Arc::new(DnsResolver::of_system()),
             fault_injection: Arc::new(NothingFails),
         }
     }

@@ -20,6 +20,7 @@ use porteiro::{
         password::PasswordCost,
     },
     domain::{Clock, Context},
+    outbound::DnsResolver,
     store::{FaultInjection, Moment, NothingFails, Store, StoreOptions},
     system::{SystemOptions, log_chain},
 };
@@ -142,6 +143,7 @@ impl World {
             tree: self.tree,
             hashing: HashingOptions { workers: 1, cost: PasswordCost::CHEAP, ..Default::default() },
             couriers: Couriers::new(),
+            txt_resolver: Arc::new(DnsResolver::of_system()),
             fault_injection: Arc::new(NothingFails),
         }
     }
@@ -162,6 +164,7 @@ fn tree_options() -> TreeOptions {
         restarts: RestartBudget { restarts: 3, within: Duration::from_mins(1) },
         outbox_every: Duration::from_millis(20),
         feed_every: Duration::from_millis(20),
+        domains_every: Duration::from_millis(20),
         janitor: JanitorOptions {
             every: Duration::from_millis(10),
             anchor_every: Duration::from_hours(1),

@@ -25,7 +25,7 @@ use porteiro::{
     domain::{Clock as _, signing_keys::SigningAlgorithm},
     http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp, limits::pace::Rates},
     messages::{Mailbox, Messages},
-    outbound::{DnsResolver, Outbound, Policy, Resolver},
+    outbound::{DnsResolver, Outbound, Policy, Resolver, TxtResolver},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{
         Flows, Issuer, MtlsPlan, OperatorAddress, Plan, Running, RuntimeOptions, ServerError,
@@ -209,6 +209,10 @@ pub struct TestOptions {
     pub private_networks: bool,
     /// Who is asked for the names of what couriers call.
     pub resolver: Arc<dyn Resolver>,
+    /// Who is asked for the records of domains.
+    pub txt_resolver: Arc<dyn TxtResolver>,
+    /// How often verified domains are looked for whose check is due.
+    pub domains_every: Duration,
     /// Where operators find it.
     pub operator: SocketAddr,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -250,6 +254,8 @@ impl Default for TestOptions {
             statement_issuers: None,
             private_networks: false,
             resolver: Arc::new(DnsResolver::of_system()),
+            txt_resolver: Arc::new(DnsResolver::of_system()),
+            domains_every: TreeOptions::default().domains_every,
             operator: loopback(),
             fault_injection: Arc::new(NothingFails),
             ask_timeout: TreeOptions::default().timeout,
@@ -396,7 +402,7 @@ async fn start(options: TestOptions, place: Place) -> Result<Running, ServerErro
     let Place { url, keys, clock, messages } = place;
     let mut tree = TreeOptions::default();
     (tree.keys.every, tree.timeout) = (options.keys_every, options.ask_timeout);
-    tree.janitor = options.janitor;
+    (tree.janitor, tree.domains_every) = (options.janitor, options.domains_every);
     let plan = Plan {
         issuer: options.issuer,
         store: url,
@@ -431,6 +437,7 @@ async fn start(options: TestOptions, place: Place) -> Result<Running, ServerErro
             client_documents: options.client_documents,
             outbound: Arc::new(outbound(options.private_networks, options.resolver)),
             messages,
+            txt_resolver: options.txt_resolver,
             fault_injection: options.fault_injection,
         },
     };
