@@ -18,7 +18,10 @@ mod tokens;
 mod views;
 
 use crate::{
-    actors::{HydrateError, Hydrated, MultiCommit, MultiCommits, ReadSet, StartError},
+    actors::{
+        DomainHolders, DomainRecords, HydrateError, Hydrated, MultiCommit, MultiCommits, ReadSet,
+        StartError,
+    },
     claims_hook::ClaimsHook,
     crypto::{
         Dice, PairwiseSubjects, VerifiedTokens,
@@ -73,6 +76,9 @@ pub struct Inner {
     pub(super) views: Views,
     /// What must not even be a second old.
     pub(super) store: FreshReads,
+    /// What asks DNS for the records of domains.
+    pub(super) domain_records: DomainRecords,
+    domain_holders: DomainHolders,
     multi_commits: MultiCommits,
     pub(super) limits: Limiters,
     pub(super) settings: Settings,
@@ -191,6 +197,8 @@ impl App {
             entities: Entities::host(system).await?,
             views: Views::of(system),
             store: system.fresh_reads(),
+            domain_records: system.domain_records(),
+            domain_holders: system.domain_holders(),
             multi_commits: system.multi_commits().within(LONGEST_CHANGE),
             limits,
             settings,
@@ -231,6 +239,11 @@ impl App {
         &self,
     ) -> Result<Arc<Hydrated<ReservedNames>>, HydrateError> {
         self.views.reserved_names.look(NAMES).await
+    }
+
+    /// Which organization vouches for addresses at a domain.
+    pub fn domain_holders(&self) -> &DomainHolders {
+        &self.domain_holders
     }
 
     pub fn vitals(&self) -> Arc<Vitals> {

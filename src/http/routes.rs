@@ -184,6 +184,9 @@ macro_rules! endpoints {
             API_WEBHOOK "/api/organizations/{organization}/webhooks/{webhook}" ()
             API_WEBHOOK_ROTATE "/api/organizations/{organization}/webhooks/{webhook}/rotate" ()
             API_WEBHOOK_TEST "/api/organizations/{organization}/webhooks/{webhook}/test" ()
+            API_DOMAINS "/api/organizations/{organization}/domains" ()
+            API_DOMAIN "/api/organizations/{organization}/domains/{domain}" ()
+            API_DOMAIN_VERIFY "/api/organizations/{organization}/domains/{domain}/verify" ()
         }
         scim {
             SCIM_USERS "/scim/v2/{organization}/Users" ()

@@ -30,7 +30,7 @@ slug = "acme"
   permissions = ["invoices:*"]
   [[organization.role]]
   name = "administrator"
-  permissions = ["accounts:*", "organizations:*", "memberships:*", "roles:*", "clients:*", "apikeys:*", "audit:*"]
+  permissions = ["accounts:*", "organizations:*", "memberships:*", "roles:*", "clients:*", "apikeys:*", "audit:*", "domains:*"]
   [[organization.role]]
   name = "auditor"
   permissions = ["audit:read"]
@@ -39,7 +39,7 @@ slug = "acme"
 slug = "other"
   [[organization.role]]
   name = "administrator"
-  permissions = ["accounts:*", "organizations:*", "memberships:*", "roles:*", "clients:*", "apikeys:*", "audit:*"]
+  permissions = ["accounts:*", "organizations:*", "memberships:*", "roles:*", "clients:*", "apikeys:*", "audit:*", "domains:*"]
 
 [[account]]
 email = "rita@acme.test"
@@ -67,7 +67,8 @@ roles = ["auditor"]
 /// What an administrator of an organization asks for.
 pub const EVERYTHING: &str = "organizations:read organizations:write roles:read roles:write \
                               memberships:read memberships:write clients:read clients:write \
-                              accounts:read apikeys:read apikeys:write audit:read audit:write";
+                              accounts:read apikeys:read apikeys:write audit:read audit:write \
+                              domains:read domains:write";
 
 /// Opens a provider that knows all of them.
 pub async fn directory() -> TestServer {

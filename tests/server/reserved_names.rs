@@ -1,7 +1,7 @@
 //! Names that became Porteiro's own after installations had begun (adr/0132).
 
 use crate::{
-    api_caller::{Api, directory},
+    api_caller::{Api, DIRECTORY, directory},
     database::Database,
     person::{claims, parameter, redirect, text},
     support::{TestOptions, TestServer},
@@ -129,6 +129,8 @@ async fn two_nodes_that_start_at_once_widen_each_role_once() {
 #[tokio::test]
 async fn an_api_keeps_a_scope_whose_name_was_reserved_and_that_name_opens_nothing_of_ours() {
     let server = directory().await;
+    let older = DIRECTORY.replace(", \"domains:*\"", "");
+    server.apply(&older).await;
     server.apply(OLDER).await;
     server.administers("olga@operator.test", true).await;
     let rita = Api::of(&server, "rita@acme.test", "apikeys:write").await;
@@ -145,6 +147,15 @@ async fn an_api_keeps_a_scope_whose_name_was_reserved_and_that_name_opens_nothin
     assert_eq!(held[16..], ["connections:read", "connections:write"], "not what the API has");
     let tokens = node.tokens("ines@older.test", "web", "domains:read").await;
     assert_eq!(claims(&tokens["access_token"])["aud"], ORDERS);
+
+    // Neither a token for our API nor a key with that permission opens anything of it.
+    let key = Api { server: &node, token: text(&made["key"]).to_owned(), reason: None };
+    key.get("/api/organizations/acme/domains").await.problem(403, "permission_required");
+    let domains = "/api/organizations/older/domains";
+    api.get(domains).await.problem(403, "permission_required");
+    let orders = text(&tokens["access_token"]).to_owned();
+    let orders = Api { server: &node, token: orders, reason: None };
+    orders.get(domains).await.problem(401, "invalid_token");
 
     // Who administers every organization holds nothing of that API.
     let session = node.sign_in("olga@operator.test").await;
@@ -168,7 +179,7 @@ async fn an_api_keeps_a_scope_whose_name_was_reserved_and_that_name_opens_nothin
     // The name is free once API, roles and keys have another.
     server.apply(&same.replace("domains", "orders")).await;
     assert!(!settle(&server).await.is_open("domains"), "roles have it still");
-    server.apply(crate::api_caller::DIRECTORY).await;
+    server.apply(&older).await;
     server.apply(OLDER).await;
     assert!(!settle(&server).await.is_open("domains"), "a key has it still");
     let rita = Api::of(&node, "rita@acme.test", "apikeys:write").await;
@@ -179,6 +190,8 @@ async fn an_api_keeps_a_scope_whose_name_was_reserved_and_that_name_opens_nothin
     node.clock.expire_views();
     let api = Api::of(&node, "ines@older.test", "roles:read").await;
     assert_eq!(administrator(&api).await[16..], ["domains:read", "domains:write"]);
+    let api = Api::of(&node, "ines@older.test", "domains:read").await;
+    assert_eq!(api.get(domains).await.status, 200);
     node.stop().await;
 }
 

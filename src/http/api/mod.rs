@@ -27,6 +27,7 @@ mod credential;
 mod delegations;
 mod denied;
 mod described;
+mod domains;
 mod export;
 mod impersonation;
 mod in_session;

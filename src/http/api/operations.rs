@@ -1,8 +1,8 @@
 //! The table of operations.
 
 use super::{
-    accounts, activity, audit, clients, delegations, export, impersonation, invitations, keys,
-    members,
+    accounts, activity, audit, clients, delegations, domains, export, impersonation, invitations,
+    keys, members,
     operation::{Operation, Verb},
     organizations, roles, webhooks,
 };
@@ -390,5 +390,47 @@ pub static OPERATIONS: &[Operation] = {
             handled!(webhooks::test),
         )
         .gives_nothing(),
+        Operation::new(
+            (Get, routes::API_DOMAINS),
+            "listDomains",
+            "domains:read",
+            "Lists the domains of the organization, by name: those it has proved, and those it is yet to prove.",
+            handled!(domains::list),
+        )
+        .lists::<domains::Domain>(&[]),
+        Operation::new(
+            (Post, routes::API_DOMAINS),
+            "addDomain",
+            "domains:write",
+            "Adds a domain, which is pending until it is proved by the record in this answer.",
+            handled!(domains::add),
+        )
+        .takes::<domains::NewDomain>()
+        .gives::<domains::Domain>(201),
+        Operation::new(
+            (Get, routes::API_DOMAIN),
+            "getDomain",
+            "domains:read",
+            "Shows a domain.",
+            handled!(domains::show),
+        )
+        .gives::<domains::Domain>(200),
+        Operation::new(
+            (Delete, routes::API_DOMAIN),
+            "removeDomain",
+            "domains:write",
+            "Removes a domain; it vouches for no address any more.",
+            handled!(domains::remove),
+        )
+        .gives_nothing()
+        .at_version(),
+        Operation::new(
+            (Post, routes::API_DOMAIN_VERIFY),
+            "verifyDomain",
+            "domains:write",
+            "Asks DNS for the record. The domain is verified where it is there and no other organization holds the domain.",
+            handled!(domains::verify),
+        )
+        .gives::<domains::Domain>(200),
     ]
 };

@@ -55,6 +55,11 @@ const INVITATIONS_TO_ONE_ADDRESS: u32 = 12;
 const WEBHOOK_TESTS: Pace =
     Pace { burst: 30, refill: Duration::from_mins(15), most_failures: u32::MAX, day: None };
 
+/// How often DNS is asked for the records of one organization's domains at the wish of callers: at once, and then
+/// once in two minutes.
+const DOMAIN_CHECKS: Pace =
+    Pace { burst: 30, refill: Duration::from_mins(2), most_failures: u32::MAX, day: None };
+
 /// How often one address is written to at the wish of strangers, and of each that is none: at once, then once
 /// a minute, and at most sixty times in a day.
 const MESSAGES: Pace = Pace {
@@ -290,12 +295,31 @@ impl Attempts {
         context: &Context,
         organization: &str,
     ) -> Result<(), NotCharged> {
+        self.charge_call(context, ["webhook tests of", organization], WEBHOOK_TESTS).await
+    }
+
+    /// Charges a question to DNS about a domain to its organization.
+    pub async fn charge_domain_check(
+        &self,
+        context: &Context,
+        organization: &str,
+    ) -> Result<(), NotCharged> {
+        self.charge_call(context, ["domain checks of", organization], DOMAIN_CHECKS).await
+    }
+
+    /// Charges a call that the server makes for an organization.
+    async fn charge_call(
+        &self,
+        context: &Context,
+        of: [&str; 2],
+        pace: Pace,
+    ) -> Result<(), NotCharged> {
         if self.invitations.is_none() {
             return Ok(());
         }
-        let id = self.pseudonyms.name(Throttle::KIND, &["webhook tests of", organization]);
+        let id = self.pseudonyms.name(Throttle::KIND, &of);
         // It stays charged, and comes back with time.
-        self.charge_at(context, id, WEBHOOK_TESTS).await?.failed();
+        self.charge_at(context, id, pace).await?.failed();
         Ok(())
     }
 
