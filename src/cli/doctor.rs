@@ -4,6 +4,7 @@
 //! to an address that it is given.
 
 mod checks;
+mod domains;
 mod messages;
 mod outside;
 

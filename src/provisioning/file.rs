@@ -3,6 +3,7 @@
 use super::{
     accounts::{self, Person},
     clients,
+    domains::DomainEntry,
     lines::Declared,
     organizations, resources,
     table::Reading,
@@ -23,6 +24,8 @@ pub const MOST_ENTITIES: usize = 100_000;
 pub struct File {
     pub resources: Vec<Declared<resource::Draft>>,
     pub organizations: Vec<Declared<organization::Draft>>,
+    /// Of the organizations.
+    pub domains: Vec<Declared<DomainEntry>>,
     pub accounts: Vec<Declared<Person>>,
     pub clients: Vec<Declared<client::Draft>>,
 }
@@ -55,6 +58,7 @@ impl File {
         let file = Self {
             resources: read_all(resources, resources::read, &mut reading),
             organizations: read_all(organizations, organizations::read, &mut reading),
+            domains: std::mem::take(&mut reading.domains),
             accounts: read_all(accounts, accounts::read, &mut reading),
             clients: read_all(clients, clients::read, &mut reading),
         };
@@ -68,8 +72,9 @@ impl File {
 
     /// How many entities it declares.
     pub fn len(&self) -> usize {
-        let Self { resources, organizations, accounts, clients } = self;
-        resources.len() + organizations.len() + accounts.len() + clients.len()
+        let Self { resources, organizations, domains, accounts, clients } = self;
+        let of_organizations = organizations.len() + domains.len();
+        resources.len() + of_organizations + accounts.len() + clients.len()
     }
 
     pub fn is_empty(&self) -> bool {

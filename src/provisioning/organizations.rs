@@ -1,7 +1,7 @@
-//! `[[organization]]`: its condition, its roles and its brand.
+//! `[[organization]]`: its condition, its roles, its domains and its brand.
 
 use super::{
-    brand,
+    brand, domains,
     lines::{Declared, Lines},
     table::{Reading, Table},
 };
@@ -18,6 +18,8 @@ use std::collections::HashMap;
 const ROLES: &str = "role";
 const PERMISSIONS: &str = "permissions";
 
+const DOMAINS: &str = "domain";
+
 pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<Draft>> {
     let mut table = Table::new("organization", section, reading);
     table.demand(&["slug"]);
@@ -28,11 +30,14 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     let impersonation = table.flag("impersonation");
     let sections = table.tables(ROLES);
     let roles = sections.map(|sections| roles(sections, &mut table));
+    let domains = table.tables(DOMAINS);
     let section = table.table("brand");
     let brand = section.map(|section| brand::read(section, table.reading));
     if let Some(Located { value, line }) = &slug {
         table.reading.once("organization", value, *line);
     }
+    let named = slug.as_ref().map(|slug| slug.value.as_str());
+    domains::read(domains.unwrap_or_default(), named, table.reading);
     let lines = table.finish();
     let slug = slug?.value;
     let draft = Draft {

@@ -1,6 +1,7 @@
 //! Has every machine decide on its draft, and gathers what they answer.
 
 mod accounts;
+mod domains;
 mod warnings;
 
 use super::{
@@ -34,7 +35,7 @@ use crate::{
     system::Workbench,
 };
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// How much of what a machine says is repeated: it may quote the file.
 const LONGEST_TEXT: usize = 500;
@@ -61,6 +62,8 @@ pub(super) struct Planner<'a, 'b> {
     /// Organizations that were refused, as the file would have had them: their members are judged
     /// by that, so that one mistake is complained of once.
     meant: HashMap<&'a str, organization::Known>,
+    /// The places for domains that organizations have no more, as far as they were looked at.
+    places: HashMap<String, BTreeSet<u8>>,
     /// The accounts that are to be created.
     newborn: Vec<&'a Declared<Person>>,
     steps: Vec<Step>,
@@ -83,6 +86,7 @@ impl<'a, 'b> Planner<'a, 'b> {
             owners: Owners::new(workbench.store(), file),
             resources: resources.map(|declared| declared.draft.identifier.as_str()).collect(),
             meant: HashMap::new(),
+            places: HashMap::new(),
             newborn: Vec::new(),
             steps: Vec::with_capacity(file.len()),
             removals: Vec::new(),
@@ -105,6 +109,10 @@ impl<'a, 'b> Planner<'a, 'b> {
         }
         for declared in &file.organizations {
             self.organization(declared).await?;
+            progress.advance();
+        }
+        for declared in &file.domains {
+            self.domain(declared).await?;
             progress.advance();
         }
         for declared in &file.accounts {

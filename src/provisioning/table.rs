@@ -1,6 +1,9 @@
 //! A table of the file while it is read: takes what is there, notes its line, complains of the rest.
 
-use super::lines::Lines;
+use super::{
+    domains::DomainEntry,
+    lines::{Declared, Lines},
+};
 use crate::{
     config::{Complaint, Located, Section},
     domain::authority::Permission,
@@ -25,6 +28,8 @@ pub(super) struct Reading {
     pub(super) folder: Option<PathBuf>,
     /// How many logos it has named.
     pub(super) logos: usize,
+    /// The domains of its organizations, so far.
+    pub(super) domains: Vec<Declared<DomainEntry>>,
 }
 
 impl Reading {

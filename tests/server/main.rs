@@ -69,6 +69,7 @@ mod dns_server;
 mod doctor;
 mod documents;
 mod domain_checks;
+mod domain_commands;
 mod domains;
 mod dpop;
 mod dpop_nonces;
