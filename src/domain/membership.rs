@@ -47,6 +47,10 @@ pub const ROLE_HOLDERS: &str = "role_holders";
 /// ones that a directory looks after, are among them. Its owner is [`role_of`].
 pub const ROLE_MEMBERS: &str = "role_members";
 
+/// The list of ended members who held a role of an organization, and whom no directory looks after: they hold it again
+/// when they come back. Its owner is [`role_of`].
+pub const FORMER_ROLE_MEMBERS: &str = "former_role_members";
+
 /// Names a role of an organization: neither name has a space in it.
 pub fn role_of(slug: &str, role: &str) -> String {
     format!("{slug} {role}")
@@ -541,9 +545,9 @@ impl Machine for Membership {
         let holds =
             |role: &String| Listing::new(ROLE_HOLDERS, role_of(organization, role), &**account);
         listings.extend(roles.iter().filter(|_| *enabled).map(holds));
-        if *enabled || entry.is_some() {
-            listings.extend(role_members(organization, roles, id));
-        }
+        let is_listed = *enabled || entry.is_some();
+        let list = if is_listed { ROLE_MEMBERS } else { FORMER_ROLE_MEMBERS };
+        listings.extend(role_members(list, organization, roles, id));
         let since = entry.as_ref().filter(|_| known.wants_invitation());
         listings.extend(since.map(|entry| uninvited(entry.changed_at)));
         listings

@@ -139,6 +139,24 @@ impl Pair {
         self.installation.apply(text);
     }
 
+    /// Makes an API key by the command.
+    pub fn key(&self, slug: &str, permission: &str) -> String {
+        let output = self.installation.run(&[
+            "apikey",
+            "create",
+            "--organization",
+            slug,
+            "--name",
+            "key",
+            "--permission",
+            permission,
+            "--json",
+        ]);
+        assert!(output.status.success(), "{output:?}");
+        let made: Value = serde_json::from_slice(&output.stdout).unwrap();
+        text(&made["key"]).to_owned()
+    }
+
     fn kill(&mut self, place: usize) {
         let serving = self.serving[place].take().unwrap();
         serving.signal("-KILL");

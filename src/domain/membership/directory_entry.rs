@@ -110,7 +110,7 @@ impl Pending {
     pub(super) fn listings(&self) -> Vec<Listing> {
         let (slug, id) = (&self.organization, &self.id);
         let mut listings = vec![Listing::new(MEMBERS, &**slug, &**id)];
-        listings.extend(role_members(slug, &self.roles, id));
+        listings.extend(role_members(ROLE_MEMBERS, slug, &self.roles, id));
         listings.extend(self.wants_invitation().then(|| uninvited(self.entry.changed_at)));
         listings
     }
@@ -144,11 +144,12 @@ impl Proposal {
 
 /// Lists the roles of a User, in the lists of which Groups are made.
 pub(super) fn role_members(
+    list: &'static str,
     slug: &str,
     roles: &[String],
     id: &str,
 ) -> impl Iterator<Item = Listing> {
-    roles.iter().map(move |role| Listing::new(ROLE_MEMBERS, role_of(slug, role), id))
+    roles.iter().map(move |role| Listing::new(list, role_of(slug, role), id))
 }
 
 /// The place in the list of those who are still to be invited.

@@ -5,9 +5,14 @@ use super::{
     outcome::Answer,
 };
 use crate::{
-    actors::{CommitError, MultiCommit},
+    actors::{CommitError, HydrateError, MultiCommit},
     clock::Stopwatch,
-    domain::{Context, organization, scim::error::ScimError},
+    domain::{
+        Context, Provisioned,
+        membership::{self, Membership},
+        organization,
+        scim::error::ScimError,
+    },
     http::{
         answer::{error::Problem, scim::ScimRefusal},
         api::{self, Authority, Caller, Denied, PresentedCredential},
@@ -88,7 +93,7 @@ impl ScimCall {
     pub async fn begin(&self) -> Result<ScimChange, ScimRefusal> {
         let mut commit = self.app.multi_commit(&self.caller.context);
         let Authority { home, .. } = self.caller.authority(&mut commit).await?;
-        Ok(ScimChange { commit, home })
+        Ok(ScimChange { commit, home, app: self.app.clone(), members: Vec::new() })
     }
 
     /// Refuses where a resource is at another version than the caller has seen, if they say which.
@@ -131,12 +136,29 @@ pub struct ScimChange {
     pub commit: MultiCommit,
     /// The organization, as the commit requires it to be.
     pub home: organization::Known,
+    app: App,
+    /// The memberships that change.
+    members: Vec<String>,
 }
 
 impl ScimChange {
-    /// Commits what was decided.
+    /// Decides on a membership.
+    pub async fn decide(
+        &mut self,
+        id: &str,
+        command: &membership::Command,
+    ) -> Result<Result<Provisioned, membership::Refusal>, HydrateError> {
+        self.members.push(id.to_owned());
+        self.commit.decide::<Membership>(id, command).await
+    }
+
+    /// Commits what was decided. This node sees it at once.
     pub async fn finish(self) -> Result<(), ScimRefusal> {
-        self.commit.commit().await.map_err(|error| match error {
+        let Self { commit, home, app, members } = self;
+        let committed = commit.commit().await;
+        app.views.organizations.forget(&home.slug);
+        members.iter().for_each(|id| app.views.memberships.forget(id));
+        committed.map_err(|error| match error {
             CommitError::Conflict | CommitError::Unmet { .. } => ScimRefusal::conflict(),
             CommitError::Taken { space } => super::user_change::taken(space),
             CommitError::Unavailable => Problem::UNAVAILABLE.into(),

@@ -61,7 +61,7 @@ pub async fn pinned(
         Lookup::DisplayName(_) | Lookup::Member(_) => None,
     };
     let Some(id) = found else { return Ok(None) };
-    let seen = call.app.views.memberships.look_anew(&id).await?;
+    let seen = call.app.views.memberships.peek(&id).await?;
     let Some(member) = Member::of(&seen.machine, slug) else { return Ok(None) };
     let document = user_view::document(call, home, (&id, seen.version), &member).await?;
     Ok(Some(document).filter(|document| filter.matches(document)))

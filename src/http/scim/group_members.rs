@@ -4,11 +4,11 @@ use super::{
     call::{ScimCall, ScimChange},
     group_view::members,
     user_change::{propose, provision},
-    user_view::Member,
+    user_view::{Member, sent},
 };
 use crate::{
     domain::{
-        membership::{Draft, Membership, Proposal, Word},
+        membership::{DirectoryEntry, Draft, Membership, Proposal, Word},
         scim::{error::ScimError, group::GroupChange},
     },
     http::answer::scim::ScimRefusal,
@@ -111,7 +111,11 @@ async fn set_role(
         return Ok(false);
     }
     // Roles that the organization has dropped are not kept.
-    let kept = member.roles().iter().filter(|held| change.home.has_role(held) && *held != role);
+    let held = match member {
+        Member::Known(known) => &known.roles,
+        Member::Pending(pending) => &pending.roles,
+    };
+    let kept = held.iter().filter(|held| change.home.has_role(held) && *held != role);
     let roles: Vec<String> = kept.cloned().chain(is_in.then(|| role.to_owned())).collect();
     if roles.len() > MOST_ROLES {
         let detail = format!("a User is in at most {MOST_ROLES} Groups");
@@ -119,13 +123,16 @@ async fn set_role(
     }
     match member {
         Member::Known(known) => {
+            // Of an ended member it must be kept that a directory looks after them: else no Group lists them.
+            let is_new = !known.enabled && known.entry.is_none();
+            let entry = if is_new { Some(first_entry(call, change, &member).await?) } else { None };
             let draft = Draft {
                 id: known.id.clone(),
                 account: known.account.clone(),
                 organization: known.organization.clone(),
                 roles: Some(roles),
                 enabled: None,
-                entry: None,
+                entry,
                 word: Word::Directory,
             };
             provision(change, id, draft).await?;
@@ -142,4 +149,20 @@ async fn set_role(
         }
     }
     Ok(true)
+}
+
+/// What a directory says of a member of whom it has said nothing yet: what it has read.
+async fn first_entry(
+    call: &ScimCall,
+    change: &ScimChange,
+    member: &Member<'_>,
+) -> Result<DirectoryEntry, ScimRefusal> {
+    let user = sent(call, member).await?;
+    Ok(DirectoryEntry {
+        active: user.is_active(),
+        changed_at: change.commit.at(),
+        came_with: None,
+        invited: false,
+        user,
+    })
 }

@@ -13,7 +13,7 @@ use crate::{
     crypto::draw_uuid,
     domain::{
         client::{KnownClient, ORGANIZATION_CLIENTS},
-        membership::{ROLE_MEMBERS, role_of},
+        membership::{FORMER_ROLE_MEMBERS, ROLE_MEMBERS, role_of},
         organization::{self, Command, Draft, Organization, Refusal, Role, is_role_name},
         scim::{
             error::ScimError,
@@ -95,7 +95,10 @@ async fn free_name(
 ) -> Result<String, ScimRefusal> {
     if is_role_name(display_name) && !home.has_role(display_name) {
         let owner = role_of(call.slug(), display_name);
-        let is_held = call.app.store.count(ROLE_MEMBERS, &owner, 1).await? > 0;
+        let mut is_held = false;
+        for list in [ROLE_MEMBERS, FORMER_ROLE_MEMBERS] {
+            is_held = is_held || call.app.store.count(list, &owner, 1).await? > 0;
+        }
         if !is_held && !is_of_a_client(call, display_name).await? {
             return Ok(display_name.to_owned());
         }
@@ -239,7 +242,6 @@ pub async fn delete(call: ScimCall) -> Answer {
     roles.remove(place);
     replace_roles(&mut change, roles).await?;
     change.finish().await?;
-    call.app.views.organizations.forget(call.slug());
     Ok(Outcome::gone())
 }
 

@@ -247,7 +247,7 @@ async fn needed(
         MemberNeed::These(ids) => {
             let mut held = Vec::new();
             for id in ids {
-                let seen = call.app.views.memberships.look_anew(&id).await?;
+                let seen = call.app.views.memberships.peek(&id).await?;
                 let member = Member::of(&seen.machine, call.slug());
                 if member.is_some_and(|member| member.roles().contains(&role.name)) {
                     held.push(id);

@@ -234,7 +234,7 @@ pub async fn remove(call: &ScimCall, id: &str) -> Result<(), ScimRefusal> {
         invite::withdraw(call, &mut change, &address).await?;
     }
     let remove = Command::Remove { home: Some(change.home.clone()) };
-    let decided = change.commit.decide::<Membership>(id, &remove).await?;
+    let decided = change.decide(id, &remove).await?;
     decided.map_err(|why| refused(&why))?;
     change.finish().await
 }
@@ -252,7 +252,7 @@ async fn check_user_name(
     };
     let held = call.app.store.find(MEMBERSHIP_PAIRS, &pair(&account, call.slug())).await?;
     let Some((_, id)) = held.filter(|(_, id)| Some(id.as_str()) != own) else { return Ok(()) };
-    let seen = call.app.views.memberships.look_anew(&id).await?;
+    let seen = call.app.views.memberships.peek(&id).await?;
     match seen.machine.known() {
         Some(Known { entry: None, .. }) => {
             Err(ScimError::uniqueness("another User has this userName").into())
@@ -265,7 +265,7 @@ async fn check_user_name(
 pub async fn provision(change: &mut ScimChange, id: &str, draft: Draft) -> Result<(), ScimRefusal> {
     let home = Some(change.home.clone());
     let command = Command::Provision { draft, home };
-    let decided = change.commit.decide::<Membership>(id, &command).await?;
+    let decided = change.decide(id, &command).await?;
     decided.map(drop).map_err(|why| refused(&why))
 }
 
@@ -277,7 +277,7 @@ pub async fn propose(
 ) -> Result<(), ScimRefusal> {
     let (proposal, home) = (Box::new(proposal), Some(change.home.clone()));
     let command = Command::Propose { proposal, home };
-    let decided = change.commit.decide::<Membership>(id, &command).await?;
+    let decided = change.decide(id, &command).await?;
     decided.map(drop).map_err(|why| refused(&why))
 }
 

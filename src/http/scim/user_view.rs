@@ -29,8 +29,10 @@ impl<'a> Member<'a> {
         known.map(Self::Known).or(pending.map(Self::Pending))
     }
 
+    /// The Groups that they are in. An ended member of whom no directory has said anything is in none.
     pub fn roles(&self) -> &'a [String] {
         match self {
+            Self::Known(Known { enabled: false, entry: None, .. }) => &[],
             Self::Known(known) => &known.roles,
             Self::Pending(pending) => &pending.roles,
         }

@@ -80,7 +80,7 @@ pub fn projection(
 }
 
 async fn answer(call: &ScimCall, status: StatusCode, id: &str, projection: &Projection) -> Answer {
-    let seen = call.app.views.memberships.look_anew(id).await?;
+    let seen = call.app.views.memberships.peek(id).await?;
     let member = Member::of(&seen.machine, call.slug()).ok_or_else(user_change::missing)?;
     let home = call.app.views.organizations.look_anew(call.slug()).await?;
     let home = home.machine.known().ok_or_else(user_change::missing)?;
