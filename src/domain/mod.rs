@@ -69,6 +69,7 @@ pub mod scim;
 mod secret;
 pub mod session;
 pub mod signing_keys;
+pub mod strict_json;
 mod sub_command;
 pub mod throttle;
 mod time;
