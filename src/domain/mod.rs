@@ -76,6 +76,7 @@ mod time;
 pub mod token_family;
 pub mod trail;
 pub mod upstream_session;
+pub mod upstream;
 mod visible_text;
 pub mod webhook;
 
