@@ -21,6 +21,7 @@ use crate::{
     two_generation_cache::BoundedCache,
 };
 use std::{
+    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -51,13 +52,19 @@ pub struct CacheRules {
 /// A kind of document: by which rules it is cached, and how it is read.
 pub trait DocumentKind: Send + Sync + 'static {
     type Document: Send + Sync + 'static;
+    /// What is wrong with what came from an address; said in the log, and nothing of what came.
+    type Fault: fmt::Display + Send + Sync + 'static;
     const RULES: CacheRules;
 
     fn purpose(&self) -> FetchPurpose;
 
-    /// Reads what came from an address; says for the log what is wrong with it, and nothing of what came.
-    fn read(&self, address: &str, bytes: Vec<u8>, now: Timestamp)
-    -> Result<Self::Document, String>;
+    /// Reads what came from an address.
+    fn read(
+        &self,
+        address: &str,
+        bytes: Vec<u8>,
+        now: Timestamp,
+    ) -> Result<Self::Document, Self::Fault>;
 }
 
 /// Documents of one kind by address.
@@ -65,7 +72,7 @@ pub struct DocumentCache<K: DocumentKind> {
     kind: Arc<K>,
     fetcher: Arc<Fetcher>,
     clock: Arc<dyn Clock>,
-    entries: BoundedCache<String, Arc<Entry<K::Document>>>,
+    entries: BoundedCache<String, Arc<Entry<K>>>,
     /// Fetches that are under way, whether or not a caller waits for them.
     fetches: Mutex<JoinSet<()>>,
     waiting: Semaphore,
@@ -94,28 +101,52 @@ pub enum Missing {
     Busy,
 }
 
+/// Why the last fetch of a document came to nothing.
+pub enum Failure<F> {
+    Fetch(FetchFault),
+    Read(F),
+}
+
+impl<F: fmt::Display> Failure<F> {
+    /// Says why for the log, and nothing of what came.
+    fn in_full(&self) -> String {
+        match self {
+            Self::Fetch(fault) => fault.in_full(),
+            Self::Read(fault) => fault.to_string(),
+        }
+    }
+}
+
 /// What is known of one address.
-struct Entry<D> {
-    state: Mutex<EntryState<D>>,
+struct Entry<K: DocumentKind> {
+    state: Mutex<EntryState<K>>,
     waiting: Semaphore,
     /// Held by the one fetch that is under way.
     fetching: Arc<sync::Mutex<()>>,
 }
 
-struct EntryState<D> {
-    cached: Option<CachedDocument<D>>,
+struct EntryState<K: DocumentKind> {
+    cached: Option<CachedDocument<K::Document>>,
     /// When the whole rate of this address will have come back.
     full_at: Timestamp,
     rests_until: Timestamp,
     /// The last fetch was not made: others of its host were made too often. It says nothing of the address.
     deferred: bool,
+    /// Why the last fetch came to nothing, if it did.
+    failure: Option<Arc<Failure<K::Fault>>>,
 }
 
-impl<D> EntryState<D> {
+impl<K: DocumentKind> EntryState<K> {
     /// Returns the document that was fetched after the document `number`, if it is younger than `age`.
-    fn younger(&self, age: Duration, number: u64, now: Timestamp) -> Option<CachedDocument<D>> {
-        let fits =
-            |one: &&CachedDocument<D>| one.number > number && now.since(one.fetched_at) < age;
+    fn younger(
+        &self,
+        age: Duration,
+        number: u64,
+        now: Timestamp,
+    ) -> Option<CachedDocument<K::Document>> {
+        let fits = |one: &&CachedDocument<K::Document>| {
+            one.number > number && now.since(one.fetched_at) < age
+        };
         self.cached.as_ref().filter(fits).cloned()
     }
 
@@ -128,14 +159,15 @@ impl<D> EntryState<D> {
     }
 }
 
-impl<D> Entry<D> {
+impl<K: DocumentKind> Entry<K> {
     fn new(waiters: usize) -> Self {
         let (full_at, rests_until) = (Timestamp::default(), Timestamp::default());
-        let state = Mutex::new(EntryState { cached: None, full_at, rests_until, deferred: false });
+        let (cached, deferred, failure) = (None, false, None);
+        let state = Mutex::new(EntryState { cached, full_at, rests_until, deferred, failure });
         Self { state, waiting: Semaphore::new(waiters), fetching: Arc::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, EntryState<D>> {
+    fn state(&self) -> MutexGuard<'_, EntryState<K>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -195,6 +227,11 @@ impl<K: DocumentKind> DocumentCache<K> {
         Some(cached.document)
     }
 
+    /// Returns why the last fetch from an address came to nothing, if it did.
+    pub fn failure(&self, address: &str) -> Option<Arc<Failure<K::Fault>>> {
+        self.entries.get(address)?.state().failure.clone()
+    }
+
     /// Tells whether a caller that asks for a document now would have it fetched, or wait for a fetch.
     pub fn needs_fetch(&self, address: &str) -> bool {
         let Some(entry) = self.entries.get(address) else { return true };
@@ -229,7 +266,7 @@ impl<K: DocumentKind> DocumentCache<K> {
         })
     }
 
-    fn entry(&self, address: &str) -> Arc<Entry<K::Document>> {
+    fn entry(&self, address: &str) -> Arc<Entry<K>> {
         self.entries.get_or_make(address, || Arc::new(Entry::new(K::RULES.waiters_of_one)))
     }
 
@@ -237,7 +274,7 @@ impl<K: DocumentKind> DocumentCache<K> {
     fn admit(
         &self,
         address: &str,
-        entry: &Entry<K::Document>,
+        entry: &Entry<K>,
         now: Timestamp,
     ) -> Result<AdmittedFetch, Missing> {
         let mut state = entry.state();
@@ -256,7 +293,7 @@ impl<K: DocumentKind> DocumentCache<K> {
         &self,
         admitted: AdmittedFetch,
         address: &str,
-        entry: Arc<Entry<K::Document>>,
+        entry: Arc<Entry<K>>,
         turn: OwnedMutexGuard<()>,
     ) {
         let (kind, fetcher, clock) = (self.kind.clone(), self.fetcher.clone(), self.clock.clone());
@@ -268,10 +305,11 @@ impl<K: DocumentKind> DocumentCache<K> {
             let at = clock.now();
             let deferred = matches!(fetched, Err(FetchFault::Busy));
             let read = fetched
-                .map_err(|fault| fault.in_full())
-                .and_then(|bytes| kind.read(&address, bytes, at));
+                .map_err(Failure::Fetch)
+                .and_then(|bytes| kind.read(&address, bytes, at).map_err(Failure::Read));
             let mut state = entry.state();
             state.deferred = deferred;
+            state.failure = None;
             match read {
                 Err(_) if deferred => state.full_at = state.full_at - K::RULES.rate.refill,
                 Ok(document) => {
@@ -279,9 +317,10 @@ impl<K: DocumentKind> DocumentCache<K> {
                     let document = Arc::new(document);
                     state.cached = Some(CachedDocument { document, fetched_at: at, number });
                 }
-                Err(why) => {
+                Err(failure) => {
                     state.rests_until = at + K::RULES.rest;
-                    let what = kind.purpose().name();
+                    let (what, why) = (kind.purpose().name(), failure.in_full());
+                    state.failure = Some(Arc::new(failure));
                     // A query may hold what is not for the log.
                     let address = address.split(['?', '#']).next();
                     tracing::info!(what, address, why, "a document of a client cannot be used");

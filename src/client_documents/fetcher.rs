@@ -96,7 +96,11 @@ impl Fetcher {
         policy: Policy,
         resolver: Arc<dyn Resolver>,
     ) -> Result<Self, TrustError> {
-        let policy = Policy { time_limit, size_limit: SIZE_LIMIT, ..policy };
+        Self::limited(Policy { time_limit, size_limit: SIZE_LIMIT, ..policy }, resolver)
+    }
+
+    /// Fetches within the limits that `policy` has.
+    pub fn limited(policy: Policy, resolver: Arc<dyn Resolver>) -> Result<Self, TrustError> {
         let outbound = Outbound::new(policy, resolver)?;
         let slots = FetchPurpose::ALL.map(|purpose| {
             let slots = purpose.slots();
@@ -127,7 +131,10 @@ impl Fetcher {
     pub async fn fetch(&self, admitted: AdmittedFetch) -> Result<Vec<u8>, FetchFault> {
         let AdmittedFetch { url, purpose, at, _slot } = admitted;
         let accept = HeaderValue::from_static(purpose.accept());
-        let request = Request::get(url).header(header::ACCEPT, accept);
+        let mut request = Request::get(url).header(header::ACCEPT, accept);
+        if purpose.is_provider() {
+            request = request.allow_plain_http();
+        }
         let may_connect = |address| !purpose.is_strangers() || self.may_connect(address, at);
         let answer = self.outbound.send_where(request, &may_connect).await?;
         if answer.status != StatusCode::OK {

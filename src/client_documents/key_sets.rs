@@ -30,6 +30,7 @@ struct KeySet(FetchPurpose);
 
 impl DocumentKind for KeySet {
     type Document = ClientKeys;
+    type Fault = String;
 
     /// A key that its client took away verifies nothing once its set is no longer fresh. A client may
     /// change its keys twice in a moment, but not for ever. With the longest keys in each set, all of

@@ -21,6 +21,7 @@ struct Logo;
 
 impl DocumentKind for Logo {
     type Document = Picture;
+    type Fault = String;
 
     /// All of them are sixteen megabytes at most.
     const RULES: CacheRules = CacheRules {

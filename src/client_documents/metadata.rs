@@ -18,6 +18,7 @@ struct Metadata(Arc<dyn Dice>);
 
 impl DocumentKind for Metadata {
     type Document = KnownClient;
+    type Fault = String;
 
     /// Any caller can have us call an address, so each is called once in half a minute. With documents
     /// of eight kilobytes, all of them are sixteen megabytes.

@@ -18,10 +18,14 @@ pub enum FetchPurpose {
     Logo,
     /// At a `sector_identifier_uri`.
     Sector,
+    /// Of an upstream provider, whose address a connection names.
+    ProviderMetadata,
+    /// At the `jwks_uri` of an upstream provider.
+    ProviderKeySet,
 }
 
 impl FetchPurpose {
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::KeySet,
         Self::SelfRegisteredKeySet,
         Self::Metadata,
@@ -29,12 +33,18 @@ impl FetchPurpose {
         Self::SelfRegisteredRequestObject,
         Self::Logo,
         Self::Sector,
+        Self::ProviderMetadata,
+        Self::ProviderKeySet,
     ];
 
     /// How many documents are fetched at once.
     pub(super) const fn slots(self) -> usize {
         match self {
-            Self::KeySet | Self::SelfRegisteredKeySet | Self::Metadata => 64,
+            Self::KeySet
+            | Self::SelfRegisteredKeySet
+            | Self::Metadata
+            | Self::ProviderMetadata
+            | Self::ProviderKeySet => 64,
             Self::RequestObject | Self::SelfRegisteredRequestObject => 32,
             Self::Logo | Self::Sector => 16,
         }
@@ -42,7 +52,13 @@ impl FetchPurpose {
 
     /// Tells whether callers without credentials choose what is fetched.
     pub(super) const fn is_strangers(self) -> bool {
-        !matches!(self, Self::KeySet | Self::RequestObject)
+        let provisioned = matches!(self, Self::KeySet | Self::RequestObject);
+        !provisioned && !self.is_provider()
+    }
+
+    /// Tells whether it is of an upstream provider: its addresses are https unless it is on loopback.
+    pub(super) const fn is_provider(self) -> bool {
+        matches!(self, Self::ProviderMetadata | Self::ProviderKeySet)
     }
 
     /// So many hosts use all slots of a purpose; one alone has its share.
@@ -51,10 +67,10 @@ impl FetchPurpose {
     /// The media types that are asked for.
     pub(super) const fn accept(self) -> &'static str {
         match self {
-            Self::KeySet | Self::SelfRegisteredKeySet => {
+            Self::KeySet | Self::SelfRegisteredKeySet | Self::ProviderKeySet => {
                 "application/jwk-set+json, application/json"
             }
-            Self::Metadata | Self::Sector => "application/json",
+            Self::Metadata | Self::Sector | Self::ProviderMetadata => "application/json",
             Self::RequestObject | Self::SelfRegisteredRequestObject => {
                 "application/oauth-authz-req+jwt, application/jwt"
             }
@@ -70,6 +86,8 @@ impl FetchPurpose {
             Self::RequestObject | Self::SelfRegisteredRequestObject => "request object",
             Self::Logo => "logo",
             Self::Sector => "sector document",
+            Self::ProviderMetadata => "metadata of a provider",
+            Self::ProviderKeySet => "key set of a provider",
         }
     }
 }
