@@ -113,11 +113,19 @@ impl Signer {
         }
     }
 
+    /// Signs under another name of the key, by which another party knows it.
+    pub fn named(mut self, kid: &str) -> Self {
+        kid.clone_into(&mut self.kid);
+        self.public_jwk["kid"] = kid.into();
+        self.headers = USUAL_TYPES.map(|typ| (typ, encoded_header(typ, self.algorithm, kid)));
+        self
+    }
+
     pub fn algorithm(&self) -> SigningAlgorithm {
         self.algorithm
     }
 
-    /// Returns the thumbprint of the public key (RFC 7638).
+    /// Returns the thumbprint of the public key (RFC 7638), or the name that it was given.
     pub fn kid(&self) -> &str {
         &self.kid
     }
@@ -311,6 +319,21 @@ pub(super) mod tests {
         assert_eq!(
             String::from(thumbprint(&members.into())),
             "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
+        );
+    }
+
+    #[test]
+    fn a_key_signs_under_the_name_by_which_another_party_knows_it() {
+        let [_, _, signer, _] = signers();
+        let signer = signer.named("KEY1234567");
+        for typ in ["JWT", "dpop+jwt"] {
+            let token = signer.sign(typ, &json!({ "sub": "ana" })).unwrap();
+            assert_eq!(decode_header(&token).unwrap().kid.as_deref(), Some("KEY1234567"));
+            assert!(verifies(&token, signer.public_jwk(), signer.algorithm()));
+        }
+        assert_eq!(
+            (signer.kid(), &signer.public_jwk()["kid"]),
+            ("KEY1234567", &json!("KEY1234567"))
         );
     }
 

@@ -15,4 +15,5 @@ mod problem;
 pub use folder::{DevKeys, Folder, SecretKeyFile, SigningKeyFile};
 pub use generate::{GenerateError, GeneratedKey, Generator, Purpose};
 pub use origin::Origin;
+pub use pem::read_pem;
 pub use problem::{Fault, Problem};

@@ -14,8 +14,16 @@ const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 const P_256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
 const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 
-/// A PEM file names no algorithm: RSA signs RS256, P-256 ES256, Ed25519 `EdDSA`.
 pub(super) fn parse(text: &str) -> Result<KeyFile, Problem> {
+    Ok(KeyFile {
+        material: KeyMaterial::signing(read_pem(text)?),
+        origin: None,
+        created_at: Timestamp::NEVER,
+    })
+}
+
+/// Reads a private key. It names no algorithm: RSA signs RS256, P-256 ES256, Ed25519 `EdDSA`.
+pub fn read_pem(text: &str) -> Result<Signer, Problem> {
     let text = without_parameters(text);
     if text.matches("-----BEGIN ").count() > 1 {
         return Err(Problem::SeveralBlocks);
@@ -24,18 +32,13 @@ pub(super) fn parse(text: &str) -> Result<KeyFile, Problem> {
         return Err(Problem::Encrypted);
     }
     let (label, document) = SecretDocument::from_pem(text).map_err(|_| Problem::NotAKey)?;
-    let signer = match label {
-        "PRIVATE KEY" => pkcs8(document.as_bytes())?,
-        "RSA PRIVATE KEY" => rsa(document.as_bytes())?,
-        "EC PRIVATE KEY" => sec1(document.as_bytes())?,
-        "ENCRYPTED PRIVATE KEY" => return Err(Problem::Encrypted),
-        _ => return Err(Problem::NotAKey),
-    };
-    Ok(KeyFile {
-        material: KeyMaterial::signing(signer),
-        origin: None,
-        created_at: Timestamp::NEVER,
-    })
+    match label {
+        "PRIVATE KEY" => pkcs8(document.as_bytes()),
+        "RSA PRIVATE KEY" => rsa(document.as_bytes()),
+        "EC PRIVATE KEY" => sec1(document.as_bytes()),
+        "ENCRYPTED PRIVATE KEY" => Err(Problem::Encrypted),
+        _ => Err(Problem::NotAKey),
+    }
 }
 
 /// `openssl ecparam -genkey` names the curve in a block of its own before the key, which names it too.
