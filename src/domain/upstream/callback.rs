@@ -139,6 +139,11 @@ impl Callback {
         &self.state
     }
 
+    /// The issuer that it names; compared in [`Callback::check`].
+    pub fn iss(&self) -> Option<&str> {
+        self.iss.as_deref()
+    }
+
     pub fn answer(&self) -> &CallbackAnswer {
         &self.answer
     }

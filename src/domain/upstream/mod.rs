@@ -3,7 +3,7 @@
 //! One sign-in, in the order of OpenID Connect Core §3.1:
 //!
 //! 1. [`Metadata`] of the [`Issuer`] says where the provider is;
-//! 2. [`AuthorizationRequest`] sends the browser there, with `state`, `nonce` and a challenge;
+//! 2. [`AuthorizationRequest`] sends the browser there, with what was drawn for one [`Attempt`];
 //! 3. [`Callback`] is what it brings back; another provider's answer is refused here (RFC 9207);
 //! 4. the code is exchanged, by [`ClientAssertion`] where there is no secret, and the signature of the ID
 //!    token is verified: that is `crate::upstream`'s work;
@@ -11,6 +11,7 @@
 //! 6. [`believed_level`] and [`mapped_roles`] say what the person's sign-in is worth.
 
 mod assertion;
+mod attempt;
 mod authorization;
 mod believed;
 mod callback;
@@ -27,6 +28,7 @@ mod person;
 mod role_mapping;
 
 pub use assertion::{AppleSecret, ClientAssertion};
+pub use attempt::Attempt;
 pub use authorization::{AuthorizationRequest, LONGEST_HINT};
 pub use believed::believed_level;
 pub use callback::{Callback, CallbackAnswer, CallbackFault, ProviderError};
