@@ -132,6 +132,22 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "src/upstream",
+        &[
+            "crate::actors",
+            "crate::cli",
+            "crate::config",
+            "crate::http",
+            "crate::server",
+            "crate::store",
+            "crate::system",
+            "ractor",
+            "actix",
+            "axum",
+            "sqlx",
+        ],
+    ),
+    (
         "src/transport",
         &[
             "crate::actors",
