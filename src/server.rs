@@ -95,6 +95,7 @@ impl Running {
             messages,
             statement_issuers,
             outbound,
+            upstreams,
             txt_resolver,
             fault_injection,
         } = plan.runtime_options;
@@ -151,6 +152,7 @@ impl Running {
             quiet_hours: plan.quiet_hours,
             passwords,
             client_documents,
+            upstreams,
             claims_hook,
             attestation,
             channels,

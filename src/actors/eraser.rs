@@ -160,6 +160,7 @@ impl<'a> Erasure<'a> {
             organization: held.organization.clone(),
             roles: None,
             enabled: Some(false),
+            mapped: None,
             entry: None,
             word: membership::Word::Operator,
         };

@@ -24,6 +24,7 @@ use crate::{
     server::RuntimeOptions,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain},
+    upstream::Upstreams,
 };
 use clap::Args;
 use std::{
@@ -247,6 +248,13 @@ fn client_documents(config: &Config) -> Result<Fetcher, String> {
     fetcher.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
 }
 
+/// What speaks to other providers; says why that cannot be.
+fn upstreams(config: &Config) -> Result<Upstreams, String> {
+    let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
+    let upstreams = Upstreams::new(policy(config)?, resolver(config), clock, dice);
+    upstreams.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
+}
+
 /// The operator's own server that adds claims; says why it cannot be called.
 fn claims_hook(config: &Config) -> Result<Option<ClaimsHook>, String> {
     let Some(url) = &config.claims_hook else { return Ok(None) };
@@ -363,6 +371,7 @@ pub(super) fn complete_options(config: &Config, fault: &mut dyn FnMut(String)) -
     let mut options = runtime_options(config);
     password_options(config).map_or_else(&mut *fault, |set| options.passwords = set);
     client_documents(config).map_or_else(&mut *fault, |set| options.client_documents = set);
+    upstreams(config).map_or_else(&mut *fault, |set| options.upstreams = set);
     claims_hook(config).map_or_else(&mut *fault, |set| options.claims_hook = set);
     attestation(config).map_or_else(&mut *fault, |set| options.attestation = set);
     statement_issuers(config).map_or_else(&mut *fault, |set| options.statement_issuers = set);

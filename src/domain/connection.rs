@@ -11,7 +11,12 @@
 
 use super::{
     Decision, Fingerprint, Listing, Machine, Name, Provisioned, Record, Timestamp,
-    account::SealedSecret, epoch::is_first,
+    account::SealedSecret,
+    epoch::is_first,
+    upstream::{
+        CompanyFault, ConnectionScope, Issuer, IssuerFault, Kind, MappingFault, RoleMapping,
+        check_mappings, company,
+    },
 };
 use serde::{Deserialize, Serialize};
 use std::{ops::Not, time::Duration};
@@ -27,9 +32,6 @@ pub const CONNECTION_ISSUERS: &str = "connection_issuers";
 
 /// No organization has more.
 pub const MOST_CONNECTIONS: u32 = 50;
-
-/// No connection maps more.
-pub const MOST_MAPPINGS: usize = 200;
 
 const LONGEST_NAME: usize = 100;
 const LONGEST_TEXT: usize = 512;
@@ -52,30 +54,6 @@ pub enum Connection {
     },
 }
 
-/// How a provider is spoken to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    Oidc,
-    /// Plain OAuth, with its own way to say who a person is; for accounts outside organizations.
-    GitHub,
-}
-
-impl Kind {
-    pub const ALL: [Self; 2] = [Self::Oidc, Self::GitHub];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Oidc => "oidc",
-            Self::GitHub => "github",
-        }
-    }
-
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
     /// A UUID in lower case.
@@ -85,7 +63,7 @@ pub struct Known {
     pub organization: Option<String>,
     pub name: String,
     pub kind: Kind,
-    pub issuer: String,
+    pub issuer: Issuer,
     pub client_id: String,
     /// Sealed; without one the client proves itself by our key set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,17 +103,6 @@ impl PartialEq for ClientSecret {
 }
 
 impl Eq for ClientSecret {}
-
-/// A role that a member holds while the provider says so.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RoleMapping {
-    /// The claim that is looked at.
-    pub claim: String,
-    /// What it must be, or contain.
-    pub value: String,
-    /// The name of the role.
-    pub role: String,
-}
 
 /// What is to be; what is `None` stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -177,12 +144,16 @@ pub enum Refusal {
     Malformed(&'static str),
     #[error("{0} never changes: make another connection")]
     Immutable(&'static str),
+    #[error("the issuer {0}")]
+    Issuer(IssuerFault),
+    #[error("{0}")]
+    Company(CompanyFault),
+    #[error("a mapping {0}")]
+    Mapping(MappingFault),
     #[error("this kind is for accounts outside organizations")]
     KindOutside,
     #[error("{0} is for connections of an organization")]
     OnlyInOrganization(&'static str),
-    #[error("a connection maps at most {MOST_MAPPINGS} roles")]
-    TooManyMappings,
     #[error("there is no such connection")]
     Unknown,
 }
@@ -195,8 +166,10 @@ impl Refusal {
             | Self::Malformed(field)
             | Self::Immutable(field)
             | Self::OnlyInOrganization(field) => field,
+            Self::Issuer(_) => "issuer",
+            Self::Company(_) => "company",
+            Self::Mapping(_) => "roles",
             Self::KindOutside => "kind",
-            Self::TooManyMappings => "roles",
             Self::Unknown => "id",
         }
     }
@@ -251,7 +224,11 @@ impl Draft {
             organization: self.organization.clone(),
             name: text(&self.name, held.map(|held| &held.name), "name")?,
             kind: self.kind.or(held.map(|held| held.kind)).ok_or(Refusal::Missing("kind"))?,
-            issuer: text(&self.issuer, held.map(|held| &held.issuer), "issuer")?,
+            issuer: match (&self.issuer, held) {
+                (Some(issuer), _) => Issuer::parse(issuer).map_err(Refusal::Issuer)?,
+                (None, Some(held)) => held.issuer.clone(),
+                (None, None) => return Err(Refusal::Missing("issuer")),
+            },
             client_id,
             secret,
             required: flag(self.required, held.map(|held| held.required)),
@@ -286,18 +263,13 @@ impl Known {
         if self.name.chars().count() > LONGEST_NAME {
             return Err(Refusal::Malformed("name"));
         }
-        if self.company.as_ref().is_some_and(|company| !is_text(company, LONGEST_TEXT)) {
-            return Err(Refusal::Malformed("company"));
-        }
-        if self.roles.len() > MOST_MAPPINGS {
-            return Err(Refusal::TooManyMappings);
-        }
-        let is_mapping = |one: &RoleMapping| {
-            [&one.claim, &one.value, &one.role].into_iter().all(|text| is_text(text, LONGEST_TEXT))
+        let scope = match self.organization {
+            Some(_) => ConnectionScope::Organization,
+            None => ConnectionScope::Installation,
         };
-        if !self.roles.iter().all(is_mapping) {
-            return Err(Refusal::Malformed("roles"));
-        }
+        company::check_issuer(&self.issuer, self.company.as_deref(), scope)
+            .map_err(Refusal::Company)?;
+        check_mappings(&self.roles).map_err(Refusal::Mapping)?;
         match self.organization {
             Some(_) if self.kind == Kind::GitHub => Err(Refusal::KindOutside),
             Some(_) => Ok(self),
@@ -388,7 +360,7 @@ impl Machine for Connection {
         let slug = known.organization.as_deref();
         vec![
             Name::new(CONNECTION_NAMES, within(slug, &known.name)),
-            Name::new(CONNECTION_ISSUERS, within(slug, &known.issuer)),
+            Name::new(CONNECTION_ISSUERS, within(slug, known.issuer.as_str())),
         ]
     }
 

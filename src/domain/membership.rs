@@ -98,6 +98,9 @@ pub struct Known {
     /// The person has left by themself: no administrator brings them back without an invitation.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub left: bool,
+    /// Those of its roles that single sign-on has mapped; they are set at each sign-in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mapped: Vec<String>,
     /// What a directory says of the member, where one looks after them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<Box<DirectoryEntry>>,
@@ -135,6 +138,8 @@ pub struct Draft {
     pub account: String,
     pub organization: String,
     pub roles: Option<Vec<String>>,
+    /// Those of `roles` that single sign-on has mapped.
+    pub mapped: Option<Vec<String>>,
     pub enabled: Option<bool>,
     pub entry: Option<DirectoryEntry>,
     pub word: Word,
@@ -205,6 +210,7 @@ impl Known {
             account: self.account.clone(),
             organization: self.organization.clone(),
             roles: None,
+            mapped: None,
             enabled: Some(false),
             entry: None,
             word: Word::Person,
@@ -221,8 +227,14 @@ impl Known {
             created_at: now,
             epoch: 0,
             left: false,
+            mapped: Vec::new(),
             entry: None,
         }
+    }
+
+    /// Lists the roles that were given otherwise than by single sign-on.
+    pub fn roles_besides_mapped(&self) -> Vec<String> {
+        self.roles.iter().filter(|role| !self.mapped.contains(role)).cloned().collect()
     }
 
     /// What a pending member becomes who accepts.
@@ -346,6 +358,7 @@ impl Membership {
             epoch: next_epoch(held.epoch, (held.enabled, enabled)),
             left: !enabled && (held.left || (held.enabled && draft.word == Word::Person)),
             entry: held.next_entry(draft, enabled),
+            mapped: draft.mapped.clone().unwrap_or_else(|| held.mapped.clone()),
             ..held.clone()
         };
         if held.left && enabled && draft.word == Word::Managers {
@@ -355,6 +368,7 @@ impl Membership {
             ("roles", next.roles != held.roles),
             ("enabled", next.enabled != held.enabled),
             ("entry", next.entry != held.entry),
+            ("mapped", next.mapped != held.mapped),
         ];
         let outcome = Provisioned::of(existed, &differs);
         // A draft that changes nothing is accepted, though the organization may have changed.

@@ -75,8 +75,8 @@ pub mod throttle;
 mod time;
 pub mod token_family;
 pub mod trail;
-pub mod upstream_session;
 pub mod upstream;
+pub mod upstream_session;
 mod visible_text;
 pub mod webhook;
 

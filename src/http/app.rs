@@ -44,6 +44,7 @@ use crate::{
     messages::Mailbox,
     store::views::FreshReads,
     system::System,
+    upstream::Upstreams,
 };
 use axum::http::HeaderValue;
 use bytes::Bytes;
@@ -84,6 +85,7 @@ pub struct Inner {
     pub(super) settings: Settings,
     pub(super) crypto: Crypto,
     pub(super) documents: Documents,
+    pub(super) upstreams: Upstreams,
     pub(super) claims_hook: Option<ClaimsHook>,
     pub(super) brands: BrandFiles,
     /// What tokens for `/api` are for.
@@ -204,6 +206,7 @@ impl App {
             settings,
             crypto,
             documents: Documents::new(system, options.client_documents),
+            upstreams: options.upstreams,
             claims_hook: options.claims_hook,
             brands: BrandFiles::new(system.vault()),
             own_api: own_api(&options.issuer),

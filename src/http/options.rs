@@ -12,6 +12,7 @@ use crate::{
     },
     messages::Mailbox,
     transport::AddressRules,
+    upstream::Upstreams,
 };
 use axum::http::HeaderValue;
 use std::{sync::Arc, time::Duration};
@@ -125,6 +126,8 @@ pub struct AppOptions {
     pub passwords: PasswordOptions,
     /// What fetches the documents that clients keep at addresses of their own.
     pub client_documents: Fetcher,
+    /// What speaks to other providers.
+    pub upstreams: Upstreams,
     /// The operator's own server that adds claims, if there is one.
     pub claims_hook: Option<ClaimsHook>,
     /// Whose attestation of a passkey counts; without it none is asked for.

@@ -271,6 +271,9 @@ macro_rules! constants {
 
 endpoints!(constants);
 
+/// Where another provider sends the browser back to, for each connection.
+pub const SSO_CALLBACK: &str = "/connect/sso/{connection}/callback";
+
 /// Where SCIM of every organization lies.
 pub const SCIM: &str = "/scim/v2";
 

@@ -18,6 +18,7 @@ use crate::{
     outbound::{DnsResolver, Outbound, Policy, TxtResolver},
     store::{FaultInjection, NothingFails},
     transport::{ConnectionLimits, DrainLimits, TlsIdentity},
+    upstream::Upstreams,
 };
 use ipnet::IpNet;
 use std::{net::SocketAddr, sync::Arc};
@@ -90,6 +91,8 @@ pub struct RuntimeOptions {
     pub statement_issuers: Option<Arc<StatementIssuers>>,
     /// What calls servers whose URLs clients have registered.
     pub outbound: Arc<Outbound>,
+    /// What speaks to other providers.
+    pub upstreams: Upstreams,
     /// Who is asked for the records of domains.
     pub txt_resolver: Arc<dyn TxtResolver>,
     pub fault_injection: Arc<dyn FaultInjection>,
@@ -132,6 +135,7 @@ impl Default for RuntimeOptions {
                 Outbound::new(Policy::default(), Arc::new(DnsResolver::of_system()))
                     .expect("only additional authorities can be unusable"),
             ),
+            upstreams: Upstreams::usual(),
             txt_resolver: Arc::new(DnsResolver::of_system()),
             fault_injection: Arc::new(NothingFails),
         }

@@ -12,7 +12,8 @@ use super::{
 };
 use crate::{
     client_documents::Fetcher,
-    crypto::{Dice, Jws, draw_text},
+    clock::SystemClock,
+    crypto::{Dice, Jws, SystemDice, draw_text},
     domain::{
         Clock, Secret, Timestamp, strict_json,
         upstream::{
@@ -21,7 +22,7 @@ use crate::{
             logout_token,
         },
     },
-    outbound::{Outbound, Policy, Resolver, TrustError},
+    outbound::{DnsResolver, Outbound, Policy, Resolver, TrustError},
 };
 use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
@@ -80,6 +81,13 @@ pub struct Completed {
 }
 
 impl Upstreams {
+    /// Calls public hosts, with the system's clock and names.
+    pub fn usual() -> Self {
+        let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
+        Self::new(Policy::default(), Arc::new(DnsResolver::of_system()), clock, dice)
+            .expect("only additional authorities can be unusable")
+    }
+
     /// Calls what `policy` allows; its limits of time and size are replaced by ours.
     pub fn new(
         policy: Policy,

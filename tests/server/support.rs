@@ -435,6 +435,13 @@ async fn start(options: TestOptions, place: Place) -> Result<Running, ServerErro
             claims_hook: options.claims_hook,
             statement_issuers: options.statement_issuers,
             client_documents: options.client_documents,
+            upstreams: Upstreams::new(
+                Policy { allow_private_networks: options.private_networks, ..Policy::default() },
+                Arc::new(DnsResolver::of_system()),
+                clock.clone(),
+                Arc::new(SystemDice),
+            )
+            .unwrap(),
             outbound: Arc::new(outbound(options.private_networks, options.resolver)),
             messages,
             txt_resolver: options.txt_resolver,

@@ -47,6 +47,7 @@ fn member(roles: &[&str]) -> membership::Known {
         created_at: NOW,
         epoch: 0,
         left: false,
+        mapped: Vec::new(),
         entry: None,
     }
 }

@@ -93,6 +93,13 @@ impl Evidence {
         scopes.chain([None]).filter_map(|scope| self.at(scope, now).level(now)).max()
     }
 
+    /// Returns the level that was reached where the last proof counts.
+    pub fn level_of_last(&self, now: Timestamp) -> Option<Level> {
+        let all = self.proofs.iter().chain(&self.scoped);
+        let last = all.max_by_key(|proof| proof.at)?;
+        self.at(last.only_for(), now).level(now)
+    }
+
     /// Returns when anything was proved last, wherever it counts.
     pub fn last_anywhere(&self) -> Option<Timestamp> {
         self.proofs.iter().chain(&self.scoped).map(|proof| proof.at).max()

@@ -102,8 +102,17 @@ fn what_is_missing_or_malformed_is_named() {
     let outside = Draft { organization: None, required: Some(true), ..draft() };
     assert_eq!(refused(outside), Refusal::OnlyInOrganization("required"));
     let mapping = RoleMapping { claim: "c".into(), value: "v".into(), role: "r".into() };
-    let many = Draft { roles: Some(vec![mapping; MOST_MAPPINGS + 1]), ..draft() };
-    assert_eq!(refused(many), Refusal::TooManyMappings);
+    let many = Draft { roles: Some(vec![mapping; 10_000]), ..draft() };
+    assert_eq!(refused(many), Refusal::Mapping(MappingFault::TooMany));
+    let everyone = "https://login.microsoftonline.com/common/v2.0".to_owned();
+    let everyone = refused(Draft { issuer: Some(everyone), ..draft() });
+    assert_eq!(everyone, Refusal::Company(CompanyFault::EveryTenant));
+    let google = Draft { issuer: Some("https://accounts.google.com".to_owned()), ..draft() };
+    assert_eq!(refused(google), Refusal::Company(CompanyFault::Required));
+    for bad in ["http://login.acme.test", "login.acme.test", "https://u@login.acme.test"] {
+        let refused = refused(Draft { issuer: Some(bad.to_owned()), ..draft() });
+        assert!(matches!(refused, Refusal::Issuer(_)), "{bad}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ const DAY: Duration = Duration::from_hours(24);
 fn home(slug: &str) -> organization::Known {
     let draft = organization::Draft {
         slug: slug.to_owned(),
-        roles: Some(vec![Role { name: "clerk".to_owned(), permissions: Vec::new() }]),
+        roles: Some(vec![Role { name: "clerk".to_owned(), ..Role::default() }]),
         ..organization::Draft::default()
     };
     let mut organization = Organization::default();

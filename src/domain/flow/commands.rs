@@ -73,6 +73,7 @@ pub(super) fn join(
         organization: organization.slug.clone(),
         roles: Some(roles.clone()),
         enabled: Some(true),
+        mapped: None,
         entry: None,
         word: membership::Word::Person,
     };

@@ -62,17 +62,19 @@ pub use goal::{
     SIGN_IN, SIGN_UP, STEP_UP, SessionEnding, StepUpRequest,
 };
 pub use open::{Applicant, Open, Stage};
-pub use pending_proof::{MOST_MESSAGES, MOST_WRONG, PendingProof, PendingProofContent};
+pub use pending_proof::{
+    MOST_MESSAGES, MOST_WRONG, PendingProof, PendingProofContent, PendingSignOn, SIGN_ON_STATES,
+};
 pub use proving::MOST_ATTEMPTS;
 pub use rules::{ProofStep, Role, Rules};
 pub use seed::{ApprovalSought, Channel, Invited, OperatorLink, Seed, SignedIn};
 pub use step::{
     AccountProof, AccountSeen, Command, Finished, FinishedSession, Fresh, Material, Moment, Notice,
-    Reply, Selected, SessionChange, Step,
+    Reply, Selected, SessionChange, SignOnOffer, SignOnProof, Step,
 };
 
 use super::{
-    CLOCK_SKEW, Decision, Machine, Timestamp, assurance::Method, authorization::Denial,
+    CLOCK_SKEW, Decision, Machine, Name, Timestamp, assurance::Method, authorization::Denial,
     person::Person,
 };
 use serde::{Deserialize, Serialize};
@@ -178,7 +180,7 @@ impl Machine for Flow {
             return Decision::refuse(Refusal::Expired);
         }
         match (self.or_begun(&command.seed), &command.step) {
-            (Self::Open(open), step) => open.take(step, &command.rules, now),
+            (Self::Open(open), step) => open.take(step, (&command.rules, command.sign_on), now),
             (over, Step::Look) => Decision::accept(Vec::new(), Reply::showing(over)),
             (Self::Over(_) | Self::Unborn, _) => Decision::refuse(Refusal::Over),
         }
@@ -197,6 +199,18 @@ impl Machine for Flow {
 
     fn forget_at(&self) -> Option<Timestamp> {
         self.expires_at().map(|at| at + CLOCK_SKEW)
+    }
+
+    /// What a provider sends back finds the flow by its state.
+    fn names(&self) -> Vec<Name> {
+        let Self::Open(open) = self else { return Vec::new() };
+        let state = |held: &PendingProof| match &held.content {
+            PendingProofContent::SignOn(pending) => {
+                Some(Name::new(SIGN_ON_STATES, String::from(pending.state)))
+            }
+            _ => None,
+        };
+        open.held.iter().filter_map(state).collect()
     }
 }
 

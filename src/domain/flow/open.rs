@@ -2,7 +2,7 @@
 
 use super::{
     ApprovalSaid, EnteredDevice, Event, Flow, Goal, MOST_MESSAGES, Over, PendingProof,
-    PendingProofContent, Refusal, Reply, Role, Rules, Seed, Step,
+    PendingProofContent, Refusal, Reply, Role, Rules, Seed, SignOnOffer, Step,
 };
 use crate::domain::{
     Decision, DeliveryKey, Dispatch, Record, Timestamp,
@@ -154,11 +154,40 @@ impl Stage {
     }
 }
 
+/// The steps by which another provider says who a person is.
+const SIGN_ON: [&str; 2] = ["sso/options", "sso"];
+
 impl Open {
     /// Lists the steps that may be taken now.
     ///
     /// Before the first proof they depend on the rules alone, never on an account.
-    pub fn offers(&self, rules: &Rules) -> Vec<&'static str> {
+    pub fn offers(&self, rules: &Rules, sign_on: SignOnOffer) -> Vec<&'static str> {
+        let is_served = rules.serves(SIGN_ON[0]) && self.may_sign_on(rules);
+        let sign_on = if is_served { sign_on } else { SignOnOffer::None };
+        match sign_on {
+            SignOnOffer::Only => SIGN_ON.to_vec(),
+            // Nothing else is worth anything to the organization.
+            _ if self.sign_on.is_some() && self.stage == Stage::Credential => {
+                let offered = sign_on == SignOnOffer::Beside;
+                SIGN_ON.into_iter().filter(|_| offered).collect()
+            }
+            SignOnOffer::Beside => {
+                self.offers_of_account(rules).into_iter().chain(SIGN_ON).collect()
+            }
+            SignOnOffer::None => self.offers_of_account(rules),
+        }
+    }
+
+    /// Tells whether another provider may say now who the person is: before the first proof, or where the organization
+    /// requires it.
+    fn may_sign_on(&self, rules: &Rules) -> bool {
+        let signs_in = rules.goal(&self.seed.kind).is_some_and(Goal::takes_sign_on);
+        let waits = matches!(self.stage, Stage::Identify | Stage::Credential);
+        signs_in && waits && (self.person.is_none() || self.sign_on.is_some())
+    }
+
+    /// Lists the steps that need no other provider.
+    fn offers_of_account(&self, rules: &Rules) -> Vec<&'static str> {
         let of = |role| rules.proofs(role).flat_map(super::ProofStep::names);
         let goal = rules.goal(&self.seed.kind);
         let select = self.seed.selects.then_some("account");
@@ -230,8 +259,13 @@ impl Open {
     }
 
     /// Decides one step.
-    pub(super) fn take(&self, step: &Step, rules: &Rules, now: Timestamp) -> Decision<Flow> {
-        let offers = self.offers(rules);
+    pub(super) fn take(
+        &self,
+        step: &Step,
+        (rules, sign_on): (&Rules, SignOnOffer),
+        now: Timestamp,
+    ) -> Decision<Flow> {
+        let offers = self.offers(rules, sign_on);
         if step.name().is_some_and(|name| !offers.contains(&name)) {
             return Decision::refuse(Refusal::NotNow);
         }

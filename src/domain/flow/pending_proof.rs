@@ -1,7 +1,9 @@
 //! A pending proof, which the first half of a step leaves for the second: a code that was sent, a ceremony that was
 //! begun, a secret that is not enrolled yet.
 
-use crate::domain::{Fingerprint, Timestamp, account::SealedSecret, assurance::AuthenticatorId};
+use crate::domain::{
+    Fingerprint, Timestamp, account::SealedSecret, assurance::AuthenticatorId, epoch::is_first,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -39,6 +41,25 @@ pub enum PendingProofContent {
     Ceremony(Value),
     /// A secret that must be read back.
     Secret(SealedSecret),
+    /// What another provider was asked.
+    SignOn(PendingSignOn),
+}
+
+/// The space of hashes of states that flows wait for.
+pub const SIGN_ON_STATES: &str = "sign_on_states";
+
+/// What another provider was asked, until it answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingSignOn {
+    /// Of the `state` that comes back.
+    pub state: Fingerprint,
+    /// State, nonce and verifier.
+    pub attempt: SealedSecret,
+    /// The id of the connection.
+    pub connection: String,
+    /// Its epoch when the provider was asked.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub epoch: u64,
 }
 
 impl PendingProof {

@@ -2,7 +2,7 @@
 
 use super::{
     AccountProof, Flow, Goal, MOST_WRONG, Material, Moment, Open, PendingProofContent, Refusal,
-    Rules, Stage, commands,
+    Rules, SignOnProof, Stage, commands,
 };
 use crate::domain::{
     Decision, Fingerprint, Record, Timestamp,
@@ -10,6 +10,7 @@ use crate::domain::{
     assurance::{Evidence, Level, Method},
     authorization::Denial,
     person::Person,
+    upstream_session::UpstreamSession,
 };
 
 /// How many wrong credentials end a flow.
@@ -68,8 +69,9 @@ impl Open {
         self.attempts += 1;
         // A new credential that does not work proves nothing of one that the account has.
         let enrols = self.stage == Stage::Enrol && step != "recovery_code";
-        let ceremony =
-            |content: &PendingProofContent| matches!(content, PendingProofContent::Ceremony(_));
+        let ceremony = |content: &PendingProofContent| {
+            matches!(content, PendingProofContent::Ceremony(_) | PendingProofContent::SignOn(_))
+        };
         self.held.retain(|held| held.step != step || !ceremony(&held.content));
         let exhausted = self.attempts >= MOST_ATTEMPTS;
         let decision = if exhausted { self.fail(Denial::TooManyAttempts) } else { self.moved() };
@@ -106,10 +108,14 @@ impl Open {
             return Decision::refuse(refusal);
         }
         let by = proved.by.or_else(|| material.account.authenticators.of(worth.method));
-        if by.is_none() && material.account.version > 0 {
+        if by.is_none() && material.account.version > 0 && proved.sign_on.is_none() {
             return Decision::refuse(Refusal::NotNow);
         }
         let proof = worth.given(now).by(by);
+        let proof = match &proved.sign_on {
+            Some(by) => proof.through(by.sign_on.clone()),
+            None => proof,
+        };
         let evidence = match &self.person {
             None => Evidence::of(proof),
             Some(person) if person.account == proved.account => person.evidence.and(proof),
@@ -124,11 +130,14 @@ impl Open {
             self.epoch = material.account.epoch;
         }
         let was_second = self.stage == Stage::SecondFactor;
-        let single = evidence.level(now) < Some(Level::Aal2);
+        let single = evidence.level_of_last(now) < Some(Level::Aal2);
         let epoch = self.person.as_ref().map_or(material.account.epoch, |person| person.epoch);
         self.person = Some(Person { account: proved.account.clone(), epoch, evidence });
         // Whom they named is known by now: the name is not kept.
         (self.identifier, self.proved_here) = (None, true);
+        if proved.sign_on.is_some() {
+            self.sign_on = None;
+        }
         // The challenge of the passkey held what the person had said yes to.
         if let Some(said) = self.approval.as_mut().filter(|said| said.agreed) {
             said.asserted |= proved.step == "passkey";
@@ -159,6 +168,10 @@ impl Open {
             |record: &Record| ["sign_in.succeeded", "recovery.started"].contains(&record.event);
         let said = decision.outcome.is_err() || decision.effects.records.iter().any(says_so);
         let decision = shown.filter(|_| !said).into_iter().fold(decision, Decision::recording);
+        let decision = match &proved.sign_on {
+            Some(by) => by.bear(decision),
+            None => decision,
+        };
         let uses = proved.uses.clone().map(|command| commands::spend(&proved.account, command));
         let decision = uses.into_iter().fold(decision, Decision::commanding);
         proved.requirement().into_iter().fold(decision, Decision::requiring)
@@ -198,5 +211,16 @@ impl Open {
         let change = |command| commands::change(&person.account, command);
         decision.commands.splice(0..0, changes.into_iter().map(change));
         decision
+    }
+}
+
+impl SignOnProof {
+    /// Keeps what the provider has said in the same commit, which requires that it still stands.
+    fn bear(&self, decision: Decision<Flow>) -> Decision<Flow> {
+        if decision.outcome.is_err() {
+            return decision;
+        }
+        let born = UpstreamSession::birth(&*self.sign_on.session, self.session.clone());
+        self.requirements.iter().cloned().fold(decision.bearing(born), Decision::requiring)
     }
 }

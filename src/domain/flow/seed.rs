@@ -59,6 +59,9 @@ pub struct Seed {
     /// The page of ours that the person was on when the flow began, and comes back to (adr/0086).
     #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
     pub back: Option<String>,
+    /// The slug of the organization that the person wants to come to, where no client says it.
+    #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
+    pub organization: Option<String>,
     /// The request for an approval that the flow is about.
     #[serde(rename = "y", default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalSought>,

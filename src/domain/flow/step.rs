@@ -7,9 +7,10 @@ use super::{
 use crate::domain::{
     Device, Dispatch, Fingerprint, Requirement,
     account::{self, Account},
-    assurance::{AuthenticatorId, Authenticators, Method, Worth},
+    assurance::{AuthenticatorId, Authenticators, Method, SingleSignOn, Worth},
     authorization::AuthorizationFacts,
     person::Person,
+    upstream_session,
 };
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
@@ -20,6 +21,19 @@ pub struct Command {
     pub rules: Arc<Rules>,
     pub seed: Seed,
     pub step: Step,
+    /// Which single sign-on the flow offers now.
+    pub sign_on: SignOnOffer,
+}
+
+/// Whether a flow offers single sign-on: that depends on its organization and on the domain of the identifier alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SignOnOffer {
+    #[default]
+    None,
+    /// Beside the account's own credentials.
+    Beside,
+    /// Nothing else: the flow is for an organization that requires it.
+    Only,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +115,7 @@ pub enum Step {
 impl Step {
     /// Returns the name under which the step is offered; looking is never refused, and who may
     /// stop a flow is not asked by its steps.
-    pub(super) fn name(&self) -> Option<&str> {
+    pub fn name(&self) -> Option<&str> {
         match self {
             Self::Look | Self::Stop => None,
             Self::Identify { .. } => Some("identifier"),
@@ -170,6 +184,18 @@ pub struct AccountProof {
     pub by: Option<AuthenticatorId>,
     /// What the account notes of it in the same commit: a passkey was used, a code is spent.
     pub uses: Option<account::Command>,
+    /// What it rests on, where another provider gave it.
+    pub sign_on: Option<Box<SignOnProof>>,
+}
+
+/// What a provider has said, as far as a flow must know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignOnProof {
+    pub sign_on: SingleSignOn,
+    /// Born in the same commit.
+    pub session: upstream_session::Open,
+    /// What was read and must still be so.
+    pub requirements: Vec<Requirement>,
 }
 
 impl AccountProof {
@@ -184,6 +210,7 @@ impl AccountProof {
             worth: None,
             by: None,
             uses: None,
+            sign_on: None,
         }
     }
 

@@ -156,6 +156,7 @@ fn proved(step: &'static str, methods: &[Method]) -> AccountProof {
         worth: None,
         by: None,
         uses: None,
+        sign_on: None,
     }
 }
 
@@ -181,7 +182,10 @@ fn identify() -> Step {
 
 /// Takes a step and returns all that was decided.
 fn take(flow: &mut Flow, seed: &Seed, step: Step) -> Decision<Flow> {
-    let decision = flow.decide(&Command { rules: rules(), seed: seed.clone(), step }, NOW);
+    let decision = flow.decide(
+        &Command { rules: rules(), seed: seed.clone(), step, sign_on: SignOnOffer::None },
+        NOW,
+    );
     for event in &decision.events {
         flow.apply(event);
     }
@@ -336,7 +340,7 @@ fn a_step_is_taken_only_where_it_is_offered() {
     assert_eq!(take(&mut flow, &seed, totp()).outcome, Err(Refusal::NotNow), "not first");
     take(&mut flow, &seed, prove(Some(facts())));
     let Flow::Open(open) = &flow else { panic!("it is open") };
-    assert_eq!(open.offers(&rules()), ["consent"]);
+    assert_eq!(open.offers(&rules(), SignOnOffer::None), ["consent"]);
     let confirm = Step::Decide { step: "confirm", allow: true, material: material(Some(facts())) };
     for late in [identify(), prove(Some(facts())), wrong(), confirm] {
         assert_eq!(take(&mut flow, &seed, late).outcome, Err(Refusal::NotNow), "it is consent now");
@@ -346,7 +350,8 @@ fn a_step_is_taken_only_where_it_is_offered() {
 #[test]
 fn an_expired_seed_begins_nothing() {
     let flow = Flow::default();
-    let command = Command { rules: rules(), seed: seed(None), step: identify() };
+    let command =
+        Command { rules: rules(), seed: seed(None), step: identify(), sign_on: SignOnOffer::None };
     assert_eq!(flow.decide(&command, LATER).outcome, Err(Refusal::Expired));
     let mut begun = Flow::default();
     take(&mut begun, &seed(None), identify());
@@ -404,7 +409,8 @@ fn a_step_up_ends_with_what_is_wanted_and_not_before() {
     let seed = in_session(Some(StepUpRequest { acr: Acr::Aal2, since: Some(later) }));
     let mut flow = Flow::default();
     let mut take_later = |step| {
-        let command = Command { rules: rules(), seed: seed.clone(), step };
+        let command =
+            Command { rules: rules(), seed: seed.clone(), step, sign_on: SignOnOffer::None };
         let decision = flow.decide(&command, later);
         for event in &decision.events {
             flow.apply(event);
@@ -492,7 +498,7 @@ fn an_enrolled_second_factor_is_always_asked_for() {
     assert!(births(&first).is_empty(), "one proof bears nothing");
     let Flow::Open(open) = &flow else { panic!("it is open") };
     assert_eq!((open.stage, open.required(&rules())), (Stage::SecondFactor, Level::Aal2));
-    assert_eq!(open.offers(&rules()), ["totp"]);
+    assert_eq!(open.offers(&rules(), SignOnOffer::None), ["totp"]);
     let again = take(&mut flow, &seed, identify());
     assert_eq!(again.outcome, Err(Refusal::NotNow), "the account cannot be changed any more");
     take(&mut flow, &seed, Step::Disprove { step: "totp", account: Some("ana".to_owned()) });

@@ -28,7 +28,7 @@ fn first_party(slugs: &[&str]) -> AuthorizationFacts {
 
 fn offers(flow: &Flow) -> Vec<&'static str> {
     match flow {
-        Flow::Open(open) => open.offers(&rules()),
+        Flow::Open(open) => open.offers(&rules(), SignOnOffer::None),
         _ => Vec::new(),
     }
 }

@@ -30,7 +30,10 @@ fn begin(kind: &str, stage: Stage) -> Seed {
 }
 
 fn take(flow: &mut Flow, seed: &Seed, step: Step) -> Decision<Flow> {
-    let decision = flow.decide(&Command { rules: rules(), seed: seed.clone(), step }, NOW);
+    let decision = flow.decide(
+        &Command { rules: rules(), seed: seed.clone(), step, sign_on: SignOnOffer::None },
+        NOW,
+    );
     for event in &decision.events {
         flow.apply(event);
     }
@@ -39,7 +42,7 @@ fn take(flow: &mut Flow, seed: &Seed, step: Step) -> Decision<Flow> {
 
 fn offers(flow: &Flow) -> Vec<&'static str> {
     match flow {
-        Flow::Open(open) => open.offers(&rules()),
+        Flow::Open(open) => open.offers(&rules(), SignOnOffer::None),
         _ => Vec::new(),
     }
 }

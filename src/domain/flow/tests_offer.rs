@@ -12,7 +12,10 @@ fn rules() -> Arc<Rules> {
 }
 
 fn take(flow: &mut Flow, seed: &Seed, step: Step) -> Decision<Flow> {
-    let decision = flow.decide(&Command { rules: rules(), seed: seed.clone(), step }, NOW);
+    let decision = flow.decide(
+        &Command { rules: rules(), seed: seed.clone(), step, sign_on: SignOnOffer::None },
+        NOW,
+    );
     for event in &decision.events {
         flow.apply(event);
     }
@@ -43,7 +46,7 @@ fn codes() -> account::Command {
 
 fn offers(flow: &Flow) -> Vec<&'static str> {
     match flow {
-        Flow::Open(open) => open.offers(&rules()),
+        Flow::Open(open) => open.offers(&rules(), SignOnOffer::None),
         _ => Vec::new(),
     }
 }

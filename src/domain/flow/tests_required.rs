@@ -28,7 +28,7 @@ fn what_the_organization_requires_is_asked_for_once_it_is_known() {
     take(&mut flow, &seed, choose("acme", both.clone()));
     let Flow::Open(open) = &flow else { panic!("{flow:?}") };
     assert_eq!((open.stage, open.required(&rules())), (Stage::Credential, Level::Aal2));
-    assert!(open.offers(&rules()).contains(&"passkey"));
+    assert!(open.offers(&rules(), SignOnOffer::None).contains(&"passkey"));
     // The same factor again is not more.
     take(&mut flow, &seed, password());
     let Flow::Open(open) = &flow else { panic!("{flow:?}") };

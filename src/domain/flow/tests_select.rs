@@ -25,7 +25,10 @@ fn the_account_of_a_session_is_chosen_where_the_flow_asks_for_one_and_nowhere_el
     let refused = take(&mut flow, &plain, select(person(), &[], Some(first_party())));
     assert_eq!(refused.outcome, Err(Refusal::NotNow));
     let asks = selecting(Some(request()));
-    assert_eq!(asks.clone().open().offers(&rules())[..2], ["account", "identifier"]);
+    assert_eq!(
+        asks.clone().open().offers(&rules(), SignOnOffer::None)[..2],
+        ["account", "identifier"]
+    );
     let done = take(&mut flow, &asks, select(person(), &[], Some(first_party())));
     assert_eq!(births(&done), ["token_family"], "no session begins");
     let kept = FinishedSession { id: "chosen".to_owned(), change: SessionChange::Kept };
@@ -41,7 +44,7 @@ fn what_was_chosen_stays_the_session_of_the_flow_whatever_the_caller_holds_later
     take(&mut flow, &seed, select(person(), &[], Some(several())));
     assert_eq!(stage(&flow), Some(Stage::Organization));
     let Flow::Open(open) = &flow else { panic!("it goes on") };
-    assert!(!open.offers(&rules()).contains(&"account"), "one account a flow");
+    assert!(!open.offers(&rules(), SignOnOffer::None).contains(&"account"), "one account a flow");
     // The caller holds no session of that person any more, and the flow begins none.
     let done = take(&mut flow, &seed, choose("acme", several()));
     assert_eq!(births(&done), ["token_family"]);
@@ -62,7 +65,7 @@ fn what_is_too_old_is_proved_again_by_that_account() {
     );
     assert!(open.person.is_none() && open.session.is_none(), "nothing is proved yet");
     // Another may be chosen yet.
-    assert!(open.offers(&rules()).contains(&"account"));
+    assert!(open.offers(&rules(), SignOnOffer::None).contains(&"account"));
     let done = take(&mut flow, &seed, prove(Some(first_party())));
     assert!(granted(&done).is_some());
 }

@@ -172,7 +172,7 @@ fn what_a_session_was_proved_by_holds_a_flow_in_it_as_well() {
     let seed = in_session("enroll_totp", Stage::Enrol, evidence.clone());
     let offering = |step| {
         let rules = Arc::new(Rules::new([]).serving(["totp/options", "totp"]));
-        Command { rules, seed: seed.clone(), step }
+        Command { rules, seed: seed.clone(), step, sign_on: SignOnOffer::None }
     };
     let late = Flow::default().decide(&offering(enrol(replaced(Method::Password))), NOW);
     assert_eq!(late.outcome, Err(Refusal::Superseded));

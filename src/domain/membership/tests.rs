@@ -31,6 +31,7 @@ pub(super) fn draft(roles: &[&str]) -> Draft {
         organization: "acme".to_owned(),
         roles: Some(roles.iter().map(|role| (*role).to_owned()).collect()),
         enabled: Some(true),
+        mapped: None,
         entry: None,
         word: Word::Managers,
     }

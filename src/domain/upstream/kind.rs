@@ -66,6 +66,20 @@ impl Provider {
 }
 
 impl Kind {
+    pub const ALL: [Self; 2] = [Self::Oidc, Self::GitHub];
+
+    /// Returns its name in the provisioning file and in `/api`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Oidc => "oidc",
+            Self::GitHub => "github",
+        }
+    }
+
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// What GitHub is asked for: who it is, and the addresses, which are private to it.
     pub const GITHUB_SCOPES: &'static [&'static str] = &["read:user", "user:email"];
 

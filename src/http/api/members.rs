@@ -174,6 +174,7 @@ pub async fn change(mut call: Call) -> Answer {
         account,
         organization,
         roles,
+        mapped: None,
         enabled,
         entry: None,
         word: Word::Managers,

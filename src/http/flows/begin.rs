@@ -21,6 +21,7 @@ use crate::{
             APPROVAL, ApprovalSought, Flow, Goal, INVITATION, InSession, Invited, OperatorLink,
             RECOVERY, SIGN_IN, SIGN_UP, STEP_UP, Seed, SignedIn, Stage, StepUpRequest,
         },
+        organization::is_slug,
     },
     http::{
         answer::error::Problem,
@@ -72,6 +73,9 @@ pub struct Wish {
     /// The person chooses among the accounts that are signed in here, if any is.
     #[serde(default)]
     pub select_account: bool,
+    /// The slug of the organization that the person wants to come to.
+    #[serde(default)]
+    pub organization: Option<String>,
     /// The page of ours that the person comes back to. A page says it; a program cannot.
     #[serde(skip)]
     pub back: Option<String>,
@@ -98,7 +102,9 @@ pub async fn begin(
     mut source: RequestSource,
     wish: Wish,
 ) -> Result<FlowAnswer, Problem> {
-    let Wish { kind, acr, max_age, token, user_code, approval, flow, select_account, back } = wish;
+    let Wish { kind, acr, max_age, token, user_code, approval, flow, select_account, .. } = wish;
+    let Wish { organization, back, .. } = wish;
+    let organization = organization.filter(|slug| kind == SIGN_IN && is_slug(slug));
     let now = app.clock.now();
     app.limits.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
@@ -138,8 +144,16 @@ pub async fn begin(
         }
     };
     let selects = kind == SIGN_IN && selects(app, &context, &source, select_account).await?;
-    let beginning =
-        Beginning { signed_in, user_code, former, selects, back, approval, ..presented };
+    let beginning = Beginning {
+        signed_in,
+        user_code,
+        former,
+        selects,
+        back,
+        approval,
+        organization,
+        ..presented
+    };
     let (seed, cookie) = seed(app, &mut source, goal, beginning);
     let mut answer = if let (Some(_), Some(code)) = (&seed.signed_in, seed.user_code.clone()) {
         app.limits.pace.take(Purpose::Credential, address, now)?;
@@ -187,6 +201,8 @@ pub(super) struct Beginning {
     /// The page of ours that the person comes back to.
     back: Option<String>,
     approval: Option<ApprovalSought>,
+    /// The slug of the organization that the person wants to come to.
+    organization: Option<String>,
 }
 
 impl Beginning {
@@ -274,7 +290,7 @@ pub(super) fn seed(
     beginning: Beginning,
 ) -> Sown {
     let Beginning { signed_in, invited, operator_link, user_code, former, .. } = beginning;
-    let Beginning { approval, selects, back, .. } = beginning;
+    let Beginning { approval, selects, back, organization, .. } = beginning;
     let (channel, cookie) = source.channel(app.settings.cookies, &*app.dice);
     let stage = match &invited {
         // The link is the proof.
@@ -303,6 +319,7 @@ pub(super) fn seed(
         operator_link,
         selects,
         back,
+        organization,
         approval,
     };
     (seed, cookie)

@@ -4,6 +4,7 @@ use super::{
     belonging::{decided, inviting, of_client},
     browser_sessions::AccountView,
     parts::{Assurance, Client, Consent, Outcome, ProofOfWork, Step, client},
+    sign_on::{self, ConnectionChoice},
     ticket::OverAtOnce,
     views::{ApprovalView, InvitationView, RequestedFrom, approval as approval_of, organizations},
 };
@@ -45,6 +46,9 @@ pub struct Document {
     /// The accounts that are signed in where the flow is taken, where the person may choose one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub accounts: Vec<AccountView>,
+    /// By which other providers the person may come, where they may.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<ConnectionChoice>,
     /// What the person is invited to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invitation: Option<InvitationView>,
@@ -121,12 +125,16 @@ impl Document {
             Some(wanted) => Some(client(app, &wanted.client_id).await),
         };
         let (mut consent, mut acts_for) = (None, None);
-        let mut suspended = Vec::new();
+        let (mut suspended, mut connections) = (Vec::new(), Vec::new());
         let rules = &app.settings.flow_rules;
         let mut required = rules.goal(&seed.kind).map_or(Level::Aal1, |goal| goal.required(seed));
         let (state, steps, person, organizations) = match flow.or_begun(seed) {
             Flow::Open(open) => {
-                let (state, steps) = (open.stage.name(), open.offers(rules));
+                let offered = sign_on::choices(app, &open).await?;
+                let (state, steps) = (open.stage.name(), open.offers(rules, offered.offer));
+                if steps.contains(&"sso") {
+                    connections = offered.connections;
+                }
                 required = open.required(rules);
                 acts_for = decided(&open);
                 let choices = match (open.stage, &open.person, wanted) {
@@ -175,6 +183,7 @@ impl Document {
             organizations,
             suspended_organizations: suspended,
             accounts: Vec::new(),
+            connections,
             invitation: seed.invited.as_ref().and_then(InvitationView::of),
             consent,
             requested_from: device.map(|device| RequestedFrom::of(app, device)),
@@ -225,6 +234,7 @@ impl Document {
                 .collect(),
             organizations: Vec::new(),
             suspended_organizations: Vec::new(),
+            connections: Vec::new(),
             accounts: Vec::new(),
             invitation: None,
             consent: None,

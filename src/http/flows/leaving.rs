@@ -56,6 +56,7 @@ pub async fn begin(
         signed_in,
         invited: None,
         operator_link: None,
+        organization: None,
         approval: None,
         user_code: None,
         selects: false,

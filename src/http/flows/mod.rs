@@ -27,6 +27,7 @@ mod operator_link;
 mod parts;
 mod problems;
 mod show;
+pub mod sign_on;
 mod sign_out;
 mod step_outcome;
 pub mod steps;

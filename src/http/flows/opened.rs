@@ -2,13 +2,14 @@
 
 use super::{
     problems::{NOT_FOUND, WRONG_CHANNEL},
+    sign_on,
     ticket::{Leaving, Ticket},
 };
 use crate::{
-    actors::Answer,
+    actors::{Answer, Failure},
     domain::{
         Context,
-        flow::{Command, Flow, Open, Refusal, Seed, Step},
+        flow::{Command, Flow, Open, Refusal, Seed, SignOnOffer, Step},
     },
     http::{
         answer::error::Problem,
@@ -111,8 +112,15 @@ impl Opened {
     }
 
     pub async fn ask(&self, app: &App, context: &Context, step: Step) -> Answer<Flow> {
-        let command =
-            Command { rules: app.settings.flow_rules.clone(), seed: self.seed.clone(), step };
+        let required = sign_on::of_seed(app, &self.seed).await;
+        let required = required.map_err(|_| Failure::Unavailable)?;
+        // What is asked of a provider, and what it answers, was offered before.
+        let sign_on = match step.name() {
+            Some("sso/options" | "sso") if required == SignOnOffer::None => SignOnOffer::Beside,
+            _ => required,
+        };
+        let (rules, seed) = (app.settings.flow_rules.clone(), self.seed.clone());
+        let command = Command { rules, seed, step, sign_on };
         app.entities.flows.ask(context, &self.name, command).await
     }
 

@@ -15,7 +15,7 @@ use crate::{
     domain::{
         Context,
         account::Known,
-        flow::{Command, Moment, Notice, Step},
+        flow::{Command, Moment, Notice, SignOnOffer, Step},
         message::{Mail, MailContent, NOTICE_LIFETIME, RequestOrigin},
     },
     http::{
@@ -66,7 +66,10 @@ pub async fn take(
         return Err(NOT_FOUND);
     };
     let (rules, step) = (app.settings.flow_rules.clone(), Step::Stop);
-    app.entities.flows.ask(&context, name, Command { rules, seed: *seed, step }).await?;
+    app.entities
+        .flows
+        .ask(&context, name, Command { rules, seed: *seed, step, sign_on: SignOnOffer::None })
+        .await?;
     Ok(())
 }
 

@@ -8,4 +8,3 @@ pub mod new_recovery_codes;
 pub mod notice;
 pub mod one_time_code;
 pub mod session;
-pub mod vouching;

@@ -131,6 +131,7 @@ async fn set_role(
                 account: known.account.clone(),
                 organization: known.organization.clone(),
                 roles: Some(roles),
+                mapped: None,
                 enabled: None,
                 entry,
                 word: Word::Directory,

@@ -6,9 +6,9 @@ use super::{
     user_view::Member,
 };
 use crate::{
+    actors::Vouching,
     crypto::draw_uuid,
     domain::{
-        Requirement,
         account::{self, Account, EMAIL_ADDRESSES, normalise_email},
         membership::{
             Command, DirectoryEntry, Draft, Known, MEMBERSHIP_PAIRS, Membership, Pending, Proposal,
@@ -16,17 +16,13 @@ use crate::{
         },
         scim::{error::ScimError, resource::User},
     },
-    http::{
-        answer::scim::ScimRefusal,
-        api::SUSPENDED,
-        people::vouching::{self, Voucher},
-    },
+    http::{answer::scim::ScimRefusal, api::SUSPENDED},
 };
 
 /// What the address of a new User leads to.
 enum Person {
     /// No account has the address, and the organization has proved its domain.
-    Vouched { address: String, by: Requirement },
+    Vouched { address: String, by: Vouching },
     /// The person is asked; without an address no person can be.
     Asked { address: Option<String> },
 }
@@ -46,7 +42,7 @@ pub async fn create(call: &ScimCall, user: User) -> Result<String, ScimRefusal> 
     let mut charged = None;
     match person(call, &entry.user).await? {
         Person::Vouched { address, by } => {
-            change.commit.require(by);
+            by.requirements().into_iter().for_each(|fact| change.commit.require(fact));
             entry.came_with = entry.user.external_id().map(str::to_owned);
             let account = draw_uuid(&*call.app.dice);
             make_account(&mut change, &account, address).await?;
@@ -56,6 +52,7 @@ pub async fn create(call: &ScimCall, user: User) -> Result<String, ScimRefusal> 
                 organization: call.slug().to_owned(),
                 roles: None,
                 enabled: Some(entry.active),
+                mapped: None,
                 entry: Some(entry),
                 word: Word::Directory,
             };
@@ -86,9 +83,9 @@ async fn person(call: &ScimCall, user: &User) -> Result<Person, ScimRefusal> {
     let address = address.to_owned();
     let found = call.app.store.find(EMAIL_ADDRESSES, &normal).await?;
     let Some((_, account)) = found else {
-        let vouched = vouching::of_address(&call.app, call.slug(), &normal).await?;
-        return Ok(match vouched {
-            Some(Voucher { requirement }) => Person::Vouched { address, by: requirement },
+        let vouching = call.app.domain_holders().of_address(&normal).await?;
+        return Ok(match vouching.filter(|one| one.organization == call.slug()) {
+            Some(by) => Person::Vouched { address, by },
             None => Person::Asked { address: Some(address) },
         });
     };
@@ -176,6 +173,7 @@ async fn change_member(
         organization: known.organization.clone(),
         roles: comes_back.then_some(roles),
         enabled: Some(active),
+        mapped: None,
         entry: Some(entry),
         word: Word::Directory,
     };

@@ -113,6 +113,7 @@ impl<'a> Planner<'a, '_> {
                 organization: entry.organization.clone(),
                 roles: Some(entry.roles.clone()),
                 enabled: Some(true),
+                mapped: None,
                 entry: None,
                 word: membership::Word::Operator,
             });
@@ -124,6 +125,7 @@ impl<'a> Planner<'a, '_> {
             organization,
             roles: None,
             enabled: Some(false),
+            mapped: None,
             entry: None,
             word: membership::Word::Operator,
         }));

@@ -34,6 +34,10 @@ impl Goal for Device {
         true
     }
 
+    fn takes_sign_on(&self) -> bool {
+        true
+    }
+
     fn next(&self, open: &Open, case: &Case<'_>) -> Next {
         // The code of the device comes first.
         let (Some(device), Some(facts)) = (&open.device, case.facts) else {

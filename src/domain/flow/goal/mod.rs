@@ -90,6 +90,11 @@ pub trait Goal: Send + Sync {
         false
     }
 
+    /// Tells whether another provider may say who the person is.
+    fn takes_sign_on(&self) -> bool {
+        false
+    }
+
     /// Tells whether the only first proof is one that is sent to the address of the account.
     fn proves_by_mail(&self) -> bool {
         false

@@ -35,6 +35,10 @@ impl Goal for SignIn {
         OFFERED.to_vec()
     }
 
+    fn takes_sign_on(&self) -> bool {
+        true
+    }
+
     fn next(&self, open: &Open, case: &Case<'_>) -> Next {
         match Self::without_offer(open, case) {
             // A person who cannot go on is offered nothing.

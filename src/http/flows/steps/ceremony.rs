@@ -25,7 +25,7 @@ pub fn held<'a>(
     let held = open.held_for(step.path(), now)?;
     match &held.content {
         PendingProofContent::Ceremony(state) => Some((state, held.mark())),
-        PendingProofContent::Code(_) | PendingProofContent::Secret(_) => None,
+        _ => None,
     }
 }
 

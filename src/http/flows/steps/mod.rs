@@ -22,6 +22,7 @@ mod recovery_code;
 mod second;
 mod sent;
 mod sms_code;
+mod sso;
 mod totp;
 mod totp_enrolment;
 mod user_code;
@@ -37,7 +38,7 @@ use super::{
     problems::{INVALID_CREDENTIALS, NOT_NOW},
 };
 use crate::{
-    domain::flow::{AccountProof, Open, ProofStep, Rules, Step as Command},
+    domain::flow::{AccountProof, Open, ProofStep, Rules, SignOnOffer, Step as Command},
     http::{
         answer::error::Problem,
         app::App,
@@ -74,6 +75,8 @@ const ALL: &[&dyn Step] = &[
     &magic_link::MagicLink,
     &sms_code::SmsCodeSend,
     &sms_code::SmsCode,
+    &sso::SsoOptions,
+    &sso::Sso,
     &totp::Totp,
     &totp_enrolment::TotpOptions,
     &recovery_code::SavedCode,
@@ -194,7 +197,7 @@ impl StepRequest<'_> {
     /// The flow decides again when the step is taken; this spares the work before.
     pub async fn offered(&self, step: &dyn Step) -> Result<Open, Problem> {
         let open = self.opened.look(self.app).await?;
-        if open.offers(&self.app.settings.flow_rules).contains(&step.path()) {
+        if open.offers(&self.app.settings.flow_rules, SignOnOffer::None).contains(&step.path()) {
             Ok(open)
         } else {
             Err(NOT_NOW)

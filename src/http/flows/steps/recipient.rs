@@ -81,6 +81,7 @@ impl Recipient {
                 worth: None,
                 by: None,
                 uses: None,
+                sign_on: None,
             }),
             (_, Some(known), _) => Some(AccountProof::of(step, known, self.seen.version)),
             (_, None, Some(_)) => None,

@@ -120,6 +120,7 @@ async fn begin(
         signed_in,
         invited: None,
         operator_link: None,
+        organization: None,
         approval: None,
         user_code: None,
         selects,

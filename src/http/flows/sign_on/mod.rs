@@ -1,0 +1,64 @@
+//! Single sign-on in a flow: which connections it offers, and what becomes of what a provider says (adr/0135).
+
+mod identity;
+mod offer;
+
+pub use identity::{Resolved, resolve};
+pub use offer::{ConnectionChoice, SignOnChoices, choices, of_seed};
+
+use crate::{
+    domain::{connection::Known, signing_keys::SigningAlgorithm},
+    http::{answer::error::Problem, app::App, routes},
+    upstream::{Authentication, UpstreamClient},
+};
+use axum::http::StatusCode;
+
+/// What the secrets of connections are sealed for.
+pub const SECRET_PURPOSE: &str = "connection secret";
+
+pub const SSO_REFUSED: Problem = Problem::new(
+    StatusCode::UNAUTHORIZED,
+    "sso_refused",
+    "the other provider has refused, or what it says is not believed",
+);
+
+pub const UPSTREAM_UNAVAILABLE: Problem = Problem::new(
+    StatusCode::BAD_GATEWAY,
+    "upstream_unavailable",
+    "the other provider cannot be reached, or does not answer as it should",
+);
+
+/// Returns where a provider sends the browser back to: an address of its own for each connection (RFC 9700 §4.4.2).
+pub fn redirect_uri(app: &App, connection: &str) -> String {
+    format!("{}{}", app.issuer, routes::SSO_CALLBACK.replace("{connection}", connection))
+}
+
+/// Returns what we are at the provider of a connection.
+pub fn client(app: &App, known: &Known) -> Result<UpstreamClient, Problem> {
+    let authentication = match &known.secret {
+        Some(secret) => {
+            let vault = app.crypto.vault.now();
+            let opened = vault.open(SECRET_PURPOSE, known.id.as_bytes(), secret.sealed.expose());
+            let secret = opened.map_err(|error| {
+                tracing::error!(%error, connection = known.id, "a secret cannot be opened");
+                Problem::UNAVAILABLE
+            })?;
+            Authentication::Secret(secret)
+        }
+        None => {
+            let keys = app.crypto.keys.borrow();
+            let ours = [SigningAlgorithm::Es256, SigningAlgorithm::Rs256, SigningAlgorithm::EdDsa];
+            let signers = ours.into_iter().filter_map(|one| keys.signer(one).cloned());
+            Authentication::PrivateKeyJwt(signers.collect())
+        }
+    };
+    Ok(UpstreamClient {
+        kind: known.kind,
+        issuer: known.issuer.clone(),
+        client_id: known.client_id.clone(),
+        authentication,
+        redirect_uri: redirect_uri(app, &known.id),
+        company: known.company.clone(),
+        scopes: Vec::new(),
+    })
+}

@@ -1,0 +1,274 @@
+//! `sso/options` and `sso`: another provider says who the person is (contract §6 and §7, adr/0135).
+//!
+//! 1. `sso/options` asks the provider of a connection: the flow holds, sealed, what the answer is compared with;
+//! 2. the answer comes as the address that the browser was sent to. It is taken once, right or wrong;
+//! 3. its subject leads to an account, or the flow says why not and goes on.
+
+use super::{Step, StepOutcome, StepRequest, Taking};
+use crate::{
+    crypto::draw_uuid,
+    domain::{
+        Fingerprint,
+        account::SealedSecret,
+        assurance::{Level, SingleSignOn, Worth},
+        connection::Known,
+        flow::{
+            AccountProof, Open, PendingProof, PendingProofContent, PendingSignOn, ProofStep,
+            SignOnProof, Step as FlowStep,
+        },
+        upstream::{Attempt, Callback, believed_level},
+        upstream_session,
+    },
+    http::{
+        answer::error::Problem,
+        flows::{
+            ending::{Asking, StepAnswer},
+            problems::{ACCOUNT_CHANGED, NOT_NOW, UNAVAILABLE},
+            sign_on::{
+                self, Resolved, SSO_REFUSED, SignOnChoices, UPSTREAM_UNAVAILABLE, redirect_uri,
+                resolve,
+            },
+        },
+        limits::purpose::Purpose,
+    },
+    upstream::{Asked, Completed, Expected},
+};
+use serde::Deserialize;
+use serde_json::json;
+
+pub struct SsoOptions;
+
+pub struct Sso;
+
+/// What an attempt is sealed for.
+const ATTEMPT: &str = "sign-on attempt";
+
+/// How often a proof is given while the account changes.
+const TRIES: usize = 4;
+
+#[derive(Deserialize)]
+struct Choice {
+    /// May be left out where there is one.
+    #[serde(default)]
+    connection: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    /// The whole address that the browser was sent to.
+    callback: String,
+}
+
+impl Step for SsoOptions {
+    fn path(&self) -> &'static str {
+        "sso/options"
+    }
+
+    fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
+        Box::pin(async move {
+            let Choice { connection } = request.body()?;
+            request.charge(Purpose::Credential)?;
+            let (open, choices) = request.offered_sign_on(self).await?;
+            let id = chosen(&choices, connection.as_deref())?;
+            let known = connection_of(&request, &id).await?;
+            let (app, opened) = (request.app, request.opened);
+            let client = sign_on::client(app, &known)?;
+            let attempt = app.upstreams.draw_attempt();
+            let asked = Asked {
+                attempt: &attempt,
+                login_hint: open.identifier.as_deref(),
+                prompt: None,
+                max_age: None,
+            };
+            let begun = app.upstreams.begin(&client, &asked).await;
+            let redirect_to = begun.map_err(|error| {
+                tracing::info!(%error, connection = id, "a provider cannot be asked");
+                UPSTREAM_UNAVAILABLE
+            })?;
+            let text = serde_json::to_vec(&attempt).expect("plain data with text keys is JSON");
+            let vault = app.crypto.vault.now();
+            let sealed = vault.seal(ATTEMPT, opened.name.as_bytes(), &text, &*app.dice);
+            let pending = PendingSignOn {
+                state: Fingerprint::of(attempt.state.as_bytes()),
+                attempt: SealedSecret::new(sealed),
+                connection: known.id.clone(),
+                epoch: known.epoch,
+            };
+            let held = Box::new(PendingProof {
+                step: Sso.path().to_owned(),
+                content: PendingProofContent::SignOn(pending),
+                expires_at: opened.seed.expires_at,
+                wrong: 0,
+                account: None,
+                sent_to: None,
+            });
+            let hold = FlowStep::Hold { step: self.path(), held, message: None };
+            opened.ask(app, &opened.context, hold).await?;
+            Ok(StepOutcome::Options(json!({ "redirect_to": redirect_to.as_str() })))
+        })
+    }
+}
+
+impl Step for Sso {
+    fn path(&self) -> &'static str {
+        "sso"
+    }
+
+    fn proof(&self) -> Option<ProofStep> {
+        // The flow itself says when it is offered.
+        let (preparing, roles) = (&["sso/options"], &[]);
+        Some(ProofStep { name: self.path(), preparing, worth: Worth::SINGLE_SIGN_ON, roles })
+    }
+
+    fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
+        Box::pin(async move {
+            let Answer { callback } = request.body()?;
+            request.charge(Purpose::Credential)?;
+            let (open, _) = request.offered_sign_on(self).await?;
+            let Some(waiting) = Waiting::of(&request, &open) else { return Err(NOT_NOW) };
+            match Box::pin(waiting.judge(&request, &callback)).await {
+                Ok(proof) => request.prove_by_sign_on(*proof).await,
+                Err(problem) => {
+                    // The answer is taken once, right or wrong.
+                    let wrong = request.disprove_of(self, None, None).await;
+                    Err(wrong
+                        .err()
+                        .filter(|_| problem == SSO_REFUSED)
+                        .map_or(problem, |_| SSO_REFUSED))
+                }
+            }
+        })
+    }
+}
+
+/// Returns the connection that is meant.
+fn chosen(choices: &SignOnChoices, named: Option<&str>) -> Result<String, Problem> {
+    let wrong = || Problem::wrong_member("#/connection", "is none of the connections of the flow");
+    let found = match (named, &*choices.connections) {
+        (Some(id), all) => all.iter().find(|one| one.id == id),
+        (None, [only]) => Some(only),
+        (None, _) => None,
+    };
+    found.map(|one| one.id.clone()).ok_or_else(wrong)
+}
+
+async fn connection_of(request: &StepRequest<'_>, id: &str) -> Result<Known, Problem> {
+    let seen = request.app.views.connections.look_anew(id).await?;
+    seen.machine.known().cloned().ok_or(NOT_NOW)
+}
+
+/// What a flow waits for from a provider.
+struct Waiting {
+    pending: PendingSignOn,
+    attempt: Attempt,
+    spends: Fingerprint,
+}
+
+/// What a provider has proved.
+struct Proof {
+    resolved: Resolved,
+    sign_on: SingleSignOn,
+    session: upstream_session::Open,
+    worth: Worth,
+    spends: Fingerprint,
+}
+
+impl Waiting {
+    fn of(request: &StepRequest<'_>, open: &Open) -> Option<Self> {
+        let (app, opened) = (request.app, request.opened);
+        let held = open.held_for(Sso.path(), app.clock.now())?;
+        let PendingProofContent::SignOn(pending) = &held.content else { return None };
+        let vault = app.crypto.vault.now();
+        let text = vault.open(ATTEMPT, opened.name.as_bytes(), pending.attempt.expose()).ok()?;
+        let attempt = serde_json::from_slice(text.expose()).ok()?;
+        Some(Self { pending: pending.clone(), attempt, spends: held.mark() })
+    }
+
+    /// Judges what the provider says.
+    async fn judge(
+        &self,
+        request: &StepRequest<'_>,
+        callback: &str,
+    ) -> Result<Box<Proof>, Problem> {
+        let app = request.app;
+        let known = connection_of(request, &self.pending.connection).await?;
+        // The connection has another client by now.
+        if known.epoch != self.pending.epoch {
+            return Err(SSO_REFUSED);
+        }
+        let refused = |why: &dyn std::fmt::Display| {
+            tracing::info!(%why, connection = known.id, "a sign-on was refused");
+            SSO_REFUSED
+        };
+        let callback = Callback::read_url(callback, &redirect_uri(app, &known.id));
+        let callback = callback.map_err(|fault| refused(&fault))?;
+        let client = sign_on::client(app, &known)?;
+        let expected = Expected { attempt: &self.attempt, max_age: None };
+        let completed = app.upstreams.complete(&client, &callback, &expected).await;
+        let Completed { person, .. } = completed.map_err(|error| refused(&error))?;
+        let resolved = resolve(app, &request.opened.context, &known, &person).await?;
+        let believed = believed_level(&person, known.believe_acr) >= Level::Aal2;
+        let sign_on = SingleSignOn {
+            organization: known.organization.clone(),
+            connection: known.id.clone(),
+            session: draw_uuid(&*app.dice),
+            identity: resolved.identity.clone(),
+            epoch: known.epoch,
+        };
+        let session = upstream_session::Open {
+            account: resolved.account.clone(),
+            organization: known.organization.clone(),
+            connection: known.id.clone(),
+            identity: resolved.identity.clone(),
+            sid: person.session.clone(),
+            ends_at: app.clock.now() + app.settings.lifetimes.session_ceiling,
+        };
+        let worth = if believed { Worth::BELIEVED_SIGN_ON } else { Worth::SINGLE_SIGN_ON };
+        Ok(Box::new(Proof { resolved, sign_on, session, worth, spends: self.spends }))
+    }
+}
+
+impl StepRequest<'_> {
+    /// Returns the flow and the connections that it offers, if it offers this step now.
+    async fn offered_sign_on(&self, step: &dyn Step) -> Result<(Open, SignOnChoices), Problem> {
+        let open = self.opened.look(self.app).await?;
+        let choices = sign_on::choices(self.app, &open).await?;
+        let rules = &self.app.settings.flow_rules;
+        if open.offers(rules, choices.offer).contains(&step.path()) {
+            Ok((open, choices))
+        } else {
+            Err(NOT_NOW)
+        }
+    }
+
+    /// Says that a provider has proved who the person is. Failed attempts against their credentials stay counted.
+    async fn prove_by_sign_on(&self, proof: Proof) -> Result<StepOutcome, Problem> {
+        let Proof { resolved, sign_on, session, worth, spends } = proof;
+        let Resolved { account, requirements, .. } = resolved;
+        for _ in 0..TRIES {
+            let seen = self.app.views.accounts.peek(&account).await?;
+            let known = seen.machine.known().ok_or(SSO_REFUSED)?;
+            if !known.admits(self.app.clock.now()) {
+                return Err(SSO_REFUSED);
+            }
+            let by = SignOnProof {
+                sign_on: sign_on.clone(),
+                session: session.clone(),
+                requirements: requirements.clone(),
+            };
+            let proved = AccountProof {
+                spends: Some(spends),
+                worth: Some(worth),
+                sign_on: Some(Box::new(by)),
+                ..AccountProof::of(Sso.path(), known, seen.version)
+            };
+            let answer = StepAnswer::Proved(proved);
+            let asking = Asking { account: &account, chosen: None, answer };
+            match self.proceed(asking).await {
+                Err(problem) if problem == ACCOUNT_CHANGED => {}
+                answered => return answered,
+            }
+        }
+        Err(UNAVAILABLE)
+    }
+}
