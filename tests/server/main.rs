@@ -164,6 +164,7 @@ mod screens_account;
 mod screens_account_pages;
 mod screens_approval;
 mod screens_consent;
+mod screens_domains;
 mod screens_invited;
 mod screens_kept;
 mod screens_off;

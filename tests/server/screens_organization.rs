@@ -66,6 +66,7 @@ async fn each_section_is_there_for_an_administrator_in_both_languages() {
             ("roles", "Roles", "Funções", "invoices:*"),
             ("keys", "API keys", "Chaves de API", ""),
             ("clients", "Applications", "Aplicações", "robot"),
+            ("domains", "Domains", "Domínios", ""),
             ("trail", "Trail", "Histórico", "membership"),
         ] {
             visitor.go(&visitor.link(&format!("{AT}{section}"))).await;
@@ -85,7 +86,7 @@ async fn a_section_and_its_forms_are_there_only_with_the_permission() {
     let server = directory().await;
     let mut visitor = signed_in(&server, "en", "aldo@acme.test", "/organization").await;
     assert!(visitor.html().contains("section=trail"), "{}", visitor.html());
-    for section in ["members", "invitations", "roles", "keys", "clients"] {
+    for section in ["members", "invitations", "roles", "keys", "clients", "domains"] {
         visitor.go(&format!("{AT}trail")).await;
         assert!(!visitor.html().contains(&format!("section={section}")), "{section}");
         visitor.go(&format!("{AT}{section}")).await;
@@ -99,6 +100,9 @@ async fn a_section_and_its_forms_are_there_only_with_the_permission() {
         ("putRole", ("permissions", "audit:read")),
         ("createApiKey", ("permissions", "audit:read")),
         ("deleteRole", ("tag", "*")),
+        ("addDomain", ("domain", "acme.test")),
+        ("verifyDomain", ("tag", "*")),
+        ("removeDomain", ("tag", "*")),
     ] {
         let fields =
             [("organization", "acme"), ("section", "trail"), ("step", step), ("id", "auditor")];

@@ -142,6 +142,8 @@ async fn sent(
         }
         "revokeApiKey" => ("key", Value::Null),
         "endDelegation" => ("delegation", Value::Null),
+        "addDomain" => ("", json!({ "domain": given("domain").trim() })),
+        "verifyDomain" | "removeDomain" => ("domain", Value::Null),
         _ => return Err(Problem::NOT_FOUND),
     };
     let body = match body {

@@ -4,6 +4,7 @@
 //! member in a session (adr/0082). What the operation answers is drawn, and what it refuses is said.
 
 mod client;
+mod domain;
 mod forms;
 mod said;
 mod section_view;
@@ -40,12 +41,20 @@ enum Section {
     Roles,
     Keys,
     Clients,
+    Domains,
     Trail,
 }
 
 impl Section {
-    const ALL: [Self; 6] =
-        [Self::Members, Self::Invitations, Self::Roles, Self::Keys, Self::Clients, Self::Trail];
+    const ALL: [Self; 7] = [
+        Self::Members,
+        Self::Invitations,
+        Self::Roles,
+        Self::Keys,
+        Self::Clients,
+        Self::Domains,
+        Self::Trail,
+    ];
 
     /// Its name in an address.
     const fn name(self) -> &'static str {
@@ -55,6 +64,7 @@ impl Section {
             Self::Roles => "roles",
             Self::Keys => "keys",
             Self::Clients => "clients",
+            Self::Domains => "domains",
             Self::Trail => "trail",
         }
     }
@@ -71,6 +81,7 @@ impl Section {
             Self::Roles => ("org-roles", "shield"),
             Self::Keys => ("org-keys", "key"),
             Self::Clients => ("org-clients", "apps"),
+            Self::Domains => ("org-domains", "building"),
             Self::Trail => ("org-trail", "list"),
         }
     }
@@ -83,6 +94,7 @@ impl Section {
             Self::Roles => "listRoles",
             Self::Keys => "listApiKeys",
             Self::Clients => "listClients",
+            Self::Domains => "listDomains",
             Self::Trail => "listAuditTrail",
         }
     }
@@ -95,6 +107,7 @@ impl Section {
             Self::Roles => Some("putRole"),
             Self::Keys => Some("createApiKey"),
             Self::Clients => Some("endDelegation"),
+            Self::Domains => Some("addDomain"),
             Self::Trail => None,
         }
     }

@@ -14,6 +14,7 @@ fn field(name: &str) -> Option<&'static str> {
         "overlap" => "org-overlap",
         "since" => "org-from",
         "until" => "org-before",
+        "domain" => "org-domain-name",
         _ => return None,
     })
 }
@@ -41,6 +42,10 @@ fn word(page: &Shell<'_>, code: &str, pointer: &str) -> String {
         "exists" => page.t("org-exists"),
         "mail_not_configured" => page.t("org-no-mail"),
         "not_found" => page.t("org-gone"),
+        "record_missing" => page.t("org-record-missing"),
+        "dns_unanswered" => page.t("org-dns-unanswered"),
+        "domain_held" => page.t("org-domain-held"),
+        "too_many_domains" => page.t("org-many-domains"),
         _ => page.t("not-taken"),
     }
 }

@@ -7,6 +7,7 @@ use super::{
     },
     Section,
     client::Client,
+    domain::Domain,
     href,
 };
 use crate::{
@@ -55,6 +56,7 @@ pub enum SectionView {
         rows: Vec<Row>,
         activity: Option<Vec<Entry>>,
     },
+    Domains(Vec<Domain>),
     Trail {
         items: Vec<Entry>,
         filter: Filter,
@@ -219,6 +221,10 @@ impl SectionRequest<'_> {
                     one.href = self.href_of(&one.client_id);
                 }
                 Ok(self.loaded(SectionView::Clients(list.items), list.next_cursor))
+            }
+            (Section::Domains, _) => {
+                let list: Listed<Domain> = self.list(&[]).await?;
+                Ok(self.loaded(SectionView::Domains(list.items), list.next_cursor))
             }
             (Section::Trail, _) => {
                 let list: Listed<Entry> = self.list(&FILTERS).await?;
