@@ -161,8 +161,9 @@ async fn a_domain_is_proved_by_its_record_and_listed_shown_and_removed() {
     rita.get(&path).await.problem(404, "not_found");
     verify(&rita, ACME, &added).await.problem(404, "not_found");
     assert_eq!(scene.vouches("acme.test").await, None);
-    let said = events(&rita, "acme").await;
-    assert_eq!(said, ["domain.removed", "domain.added", "domain.verified", "domain.added"]);
+    let mut said = events(&rita, "acme").await;
+    said.sort();
+    assert_eq!(said, ["domain.added", "domain.added", "domain.removed", "domain.verified"]);
     let again = add(&rita, ACME, "acme.test").await;
     assert_ne!(again["record"], added["record"], "a record that is left behind proves nothing");
     verify(&rita, ACME, &again).await.problem(409, "record_missing");
