@@ -10,7 +10,10 @@ use crate::{
 };
 use hickory_resolver::proto::op::ResponseCode;
 use hyper::Method;
-use porteiro::domain::DomainName;
+use porteiro::{
+    actors::CommitError,
+    domain::{Context, DomainName, organization::Organization},
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -153,6 +156,9 @@ async fn a_domain_is_proved_by_its_record_and_listed_shown_and_removed() {
     assert_eq!(next["items"].as_array().unwrap().len(), 1);
     assert_eq!(next["items"][0]["id"], added["id"]);
 
+    let document = rita.get("/api/openapi.json").await.json();
+    let described = &document["components"]["schemas"]["DomainRecord"]["properties"];
+    assert!(described["type"].is_object(), "{described}");
     let path = format!("{ACME}/{}", text(&added["id"]));
     rita.call(Method::DELETE, &path, None, &[]).await.problem(428, "precondition_required");
     let stale = [("if-match", "\"1\"")];
@@ -400,6 +406,33 @@ async fn domains_added_at_once_are_all_there() {
     assert_eq!(statuses[..2], [201, 201], "{statuses:?}");
     assert_eq!(statuses[2].min(statuses[3]), 201, "{statuses:?}");
     assert_eq!(statuses[2].max(statuses[3]), 409, "the same one once: {statuses:?}");
+}
+
+#[tokio::test]
+async fn a_commit_that_rests_on_a_domain_does_not_happen_once_it_is_removed_or_its_holder_suspended()
+ {
+    let scene = scene().await;
+    let rita = scene.rita().await;
+    let acme = scene.prove(&rita, ACME, "acme.test").await;
+    let system = scene.server.running.system();
+    let vouching = system.domain_holders().of_address("ana@acme.test").await.unwrap().unwrap();
+    let commits = async || {
+        let mut commit = system.multi_commit(&Context::node());
+        vouching.requirements().into_iter().for_each(|one| commit.require(one));
+        commit.touch::<Organization>("other").await.unwrap();
+        commit.commit().await
+    };
+    assert_eq!(commits().await, Ok(()));
+    let switch =
+        |enabled: bool| format!("[[organization]]\nslug = \"acme\"\nenabled = {enabled}\n");
+    scene.server.apply(&switch(false)).await;
+    assert!(matches!(commits().await, Err(CommitError::Unmet { .. })));
+    scene.server.apply(&switch(true)).await;
+    assert_eq!(commits().await, Ok(()));
+    scene.server.clock.expire_views();
+    let path = format!("{ACME}/{}", text(&acme["id"]));
+    assert_eq!(scene.rita().await.change(Method::DELETE, &path, None).await.status, 204);
+    assert!(matches!(commits().await, Err(CommitError::Unmet { .. })));
 }
 
 #[tokio::test]
