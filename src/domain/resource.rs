@@ -12,6 +12,7 @@ use super::{
     Decision, Listing, Machine, Name, Provisioned, Redrawn, Timestamp,
     authority::{ADMINISTER, PROVISION, Permission, own_permissions},
     authorization_details::{BadRule, BadSchema, BadText, Detail, Schema, SubsetRules, Texts},
+    organization::is_slug,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -49,20 +50,33 @@ impl Known {
         Self {
             identifier: format!("{issuer}/api"),
             name: Some("Porteiro".to_owned()),
-            scopes: own_permissions().chain(administer).collect(),
+            // That one is of the SCIM of each organization.
+            scopes: own_permissions()
+                .filter(|one| one.as_str() != PROVISION)
+                .chain(administer)
+                .collect(),
             authorization_details: Vec::new(),
         }
     }
 
-    /// SCIM of an organization, which is no row either.
+    /// SCIM of an organization, which is no row either (adr/0133).
     pub fn scim(issuer: &str, slug: &str) -> Self {
         Self {
-            identifier: format!("{issuer}/scim/v2/{slug}"),
+            identifier: format!("{issuer}{SCIM}{slug}"),
             name: Some("SCIM".to_owned()),
             scopes: Permission::parse(PROVISION).into_iter().collect(),
             authorization_details: Vec::new(),
         }
     }
+}
+
+/// The path under the issuer of the SCIM of organizations, before their slug.
+const SCIM: &str = "/scim/v2/";
+
+/// Returns the organization whose SCIM an identifier names.
+pub fn scim_organization<'a>(issuer: &str, identifier: &'a str) -> Option<&'a str> {
+    let slug = identifier.strip_prefix(issuer)?.strip_prefix(SCIM)?;
+    is_slug(slug).then_some(slug)
 }
 
 /// A type of RFC 9396 that the API understands.
@@ -323,6 +337,21 @@ mod tests {
         assert_eq!(provision(&mut resource, same), Ok(Provisioned::Unchanged));
         let more = draft(&["domains:list", "domains:read"]);
         assert!(matches!(provision(&mut resource, more), Err(Refusal::Reserved(_))));
+    }
+
+    #[test]
+    fn the_scim_of_an_organization_is_known_by_its_identifier() {
+        let issuer = "https://id.example.com";
+        let acme = Known::scim(issuer, "acme");
+        assert_eq!(scim_organization(issuer, &acme.identifier), Some("acme"));
+        for other in ["", "/", "acme/", "Acme", "acme/Users", "a b", "acme?x", "../acme", "acme#"] {
+            let identifier = format!("{issuer}/scim/v2/{other}");
+            assert_eq!(scim_organization(issuer, &identifier), None, "{other}");
+        }
+        for other in ["https://id.example.com.evil.test/scim/v2/acme", "/scim/v2/acme"] {
+            assert_eq!(scim_organization(issuer, other), None, "{other}");
+        }
+        assert!(!Known::own_api(issuer).scopes.iter().any(|one| one.as_str() == PROVISION));
     }
 
     #[test]

@@ -237,6 +237,26 @@ impl App {
         self.own_api_identifier() == audience
     }
 
+    /// Tells whether an audience is served by us and is no row: our own API, or the SCIM of an organization.
+    pub(super) fn is_built_in(&self, audience: &str) -> bool {
+        self.is_own_api(audience) || self.scim_organization(audience).is_some()
+    }
+
+    /// Returns the organization whose SCIM an audience is.
+    pub(super) fn scim_organization<'a>(&self, audience: &'a str) -> Option<&'a str> {
+        resource::scim_organization(&self.issuer, audience)
+    }
+
+    /// Returns a resource that is served by us and is no row.
+    pub(super) fn built_in(&self, audience: &str) -> Option<Arc<Hydrated<Resource>>> {
+        if self.is_own_api(audience) {
+            return Some(self.own_api.clone());
+        }
+        let slug = self.scim_organization(audience)?;
+        let machine = Resource::Known(resource::Known::scim(&self.issuer, slug));
+        Some(Arc::new(Hydrated { machine, version: 0 }))
+    }
+
     /// Says which names are our own here, as it was a second ago at most.
     pub(super) async fn reserved_names(
         &self,

@@ -160,6 +160,7 @@ mod scim_directories;
 mod scim_groups;
 mod scim_hostile;
 mod scim_people;
+mod scim_tokens;
 mod screens_account;
 mod screens_account_pages;
 mod screens_approval;

@@ -30,6 +30,18 @@ fn everything() -> impl Iterator<Item = (&'static str, Takes)> {
     taking(Extras { screens: true, mailbox: true })
 }
 
+const ROLES: &str = "
+[[organization.role]]
+name = \"auditor\"
+permissions = [\"audit:read\"]
+[[organization.role]]
+name = \"manager\"
+permissions = [\"invoices:*\"]
+[[organization.role]]
+name = \"provisioner\"
+permissions = [\"scim:provision\"]
+";
+
 /// A client that may use every grant, and wants bound tokens alone.
 async fn scene() -> TestServer {
     let server = TestServer::open().await;
@@ -37,8 +49,9 @@ async fn scene() -> TestServer {
     let metadata = server.get("/.well-known/openid-configuration").await.json();
     server
         .apply(&format!(
-            "[[client]]\nclient_id = \"every\"\nclient_secret = \"{SECRET}\"\ntrusted = true\n\
-             organization = \"acme\"\nroles = [\"auditor\"]\ndpop_bound_access_tokens = true\n\
+            "[[organization]]\nslug = \"acme\"\n{ROLES}\
+             [[client]]\nclient_id = \"every\"\nclient_secret = \"{SECRET}\"\ntrusted = true\n\
+             organization = \"acme\"\nroles = [\"auditor\", \"provisioner\"]\ndpop_bound_access_tokens = true\n\
              redirect_uris = [\"https://every.example.com/cb\"]\ngrant_types = {}\n",
             metadata["grant_types_supported"]
         ))
@@ -71,9 +84,15 @@ async fn every_endpoint_that_takes_a_token_takes_a_bound_one_from_its_holder_alo
     let of_person = of_person(&server, &owner, "openid").await;
     let own = [("grant_type", "client_credentials"), ("scope", "audit:read")];
     let of_machine = bound(&server, &owner, &own).await;
+    let own = [("grant_type", "client_credentials"), ("scope", "scim:provision")];
+    let of_directory = bound(&server, &owner, &own).await;
     let mut seen = 0;
     for (path, _) in everything().filter(|(_, takes)| *takes == Takes::Token) {
-        let issued = if path.starts_with("/api") { &of_machine } else { &of_person };
+        let issued = match path {
+            path if path.starts_with("/api") => &of_machine,
+            path if path.starts_with("/scim") => &of_directory,
+            _ => &of_person,
+        };
         let token = text(&issued["access_token"]);
         let path = filled(path);
         for method in METHODS {

@@ -19,6 +19,9 @@ async fn the_issuer_our_api_and_registered_resources_say_who_guards_them() {
     for (path, resource) in [
         ("", issuer.clone()),
         ("/api", format!("{issuer}/api")),
+        ("/scim/v2/acme", format!("{issuer}/scim/v2/acme")),
+        // The same for an organization that does not exist.
+        ("/scim/v2/nowhere", format!("{issuer}/scim/v2/nowhere")),
         ("/resources/api.example.com/invoices", INVOICES.to_owned()),
     ] {
         let document = document(&server, path).await.unwrap();
@@ -26,6 +29,10 @@ async fn the_issuer_our_api_and_registered_resources_say_who_guards_them() {
         assert_eq!(document["authorization_servers"], json!([issuer]));
         assert_eq!(document["bearer_methods_supported"], json!(["header"]));
     }
+    let scim = document(&server, "/scim/v2/acme").await.unwrap();
+    assert_eq!(scim["scopes_supported"], json!(["scim:provision"]));
+    let api = document(&server, "/api").await.unwrap()["scopes_supported"].to_string();
+    assert!(api.contains("scim:read") && !api.contains("scim:provision"), "{api}");
     let invoices = document(&server, "/resources/api.example.com/invoices").await.unwrap();
     let scopes = ["invoices:read", "invoices:write", "invoices:approve"];
     assert_eq!(
@@ -44,7 +51,9 @@ async fn what_is_no_resource_of_ours_is_not_there() {
         "/resources/x",
         "/resources/%00",
         "/resources/..%2f",
-        "/scim/v2/acme",
+        "/scim/v2",
+        "/scim/v2/Acme",
+        "/scim/v2/acme/Users",
         "/other",
         long.as_str(),
     ] {
@@ -59,6 +68,7 @@ async fn a_caller_without_a_good_token_is_told_where_to_look() {
     for (path, wanted) in [
         ("/api/organizations", format!("{}{AT}/api", server.issuer())),
         ("/connect/userinfo", format!("{}{AT}", server.issuer())),
+        ("/scim/v2/acme/Users", format!("{}{AT}/scim/v2/acme", server.issuer())),
     ] {
         for token in [None, Some("Bearer wrong")] {
             let mut request = server.request(Method::GET, path);

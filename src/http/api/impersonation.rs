@@ -118,10 +118,11 @@ pub async fn begin(mut call: Call) -> Answer {
     let member = member(&call, &administrator).await?;
     let seen = call.app.views.clients.look(&token.client_id).await?;
     let client = seen.machine.known().ok_or(BY_TOKEN)?;
-    let sought = Sought { client, scopes: &scopes, details: &Details::default() };
+    let organization = Some(call.caller.organization.as_str());
+    let sought = Sought { client, scopes: &scopes, details: &Details::default(), organization };
     let target = target::find(&call.app, None, sought).await;
     let target = target.map_err(|_| wrong_scope("names scopes of one API"))?;
-    if target.audience.claim(&call.app.issuer) == call.app.own_api_identifier() {
+    if call.app.is_built_in(target.audience.claim(&call.app.issuer)) {
         return Err(wrong_scope("is for this API: use a token of your own"));
     }
     let home = call.home.machine.known().ok_or(Problem::NOT_FOUND)?;

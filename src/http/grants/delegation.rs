@@ -102,7 +102,7 @@ pub async fn of_token(
     asked.extend(consents.iter().map(|id| (Consent::KIND, id.as_str())));
     let optional = asked.len();
     asked.extend(grant.clients().map(|id| (Client::KIND, id)));
-    let api = Some(&*claims.aud).filter(|aud| *aud != app.issuer && !app.is_own_api(aud));
+    let api = Some(&*claims.aud).filter(|aud| *aud != app.issuer && !app.is_built_in(aud));
     asked.extend(api.map(|identifier| (Resource::KIND, identifier)));
     let organizations = grant.organization().into_iter().chain(also);
     asked.extend(organizations.map(|slug| (Organization::KIND, slug)));
@@ -145,7 +145,7 @@ pub async fn of_token(
     if account.as_ref().is_some_and(|account| account.machine.known().is_none()) {
         return Ok(None);
     }
-    Ok(Some(Good::of_person(account).judged_by(app.is_own_api(&claims.aud), &standing)))
+    Ok(Some(Good::of_person(account).judged_by(app.is_built_in(&claims.aud), &standing)))
 }
 
 /// Adds what the client at the root holds in its organization; tells whether it still speaks there.

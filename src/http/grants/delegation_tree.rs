@@ -279,7 +279,7 @@ impl GoodGrant {
         asked.extend(grant.clients().map(|id| (Client::KIND, id)));
         asked.extend(grant.organization().map(|slug| (Organization::KIND, slug)));
         let audience = grant.audience.claim(&app.issuer);
-        let is_api = audience != app.issuer && !app.is_own_api(audience);
+        let is_api = audience != app.issuer && !app.is_built_in(audience);
         asked.extend(is_api.then_some((Resource::KIND, audience)));
         let families = grant.parents.iter().map(String::as_str).chain([id]);
         asked.extend(families.map(|id| (TokenFamily::KIND, id)));

@@ -3,10 +3,10 @@
 use crate::{
     actors::{HydrateError, Hydrated},
     domain::{
-        authority::{self, Audience, OwnedScope, Permission, Scopes, WrongTarget},
+        authority::{self, Audience, OwnedScope, PROVISION, Permission, Scopes, WrongTarget},
         authorization_details::Details,
         client::KnownClient,
-        resource::{self, DetailType, LONGEST_IDENTIFIER, Resource},
+        resource::{self, DetailType, Known, LONGEST_IDENTIFIER, Resource},
     },
     http::{
         answer::error::{Code, OAuthError},
@@ -38,8 +38,8 @@ pub async fn resource(
     reading: Reading<'_>,
 ) -> Result<Option<Arc<Hydrated<Resource>>>, HydrateError> {
     let Audience::Resource(identifier) = audience else { return Ok(None) };
-    if app.is_own_api(identifier) {
-        return Ok(Some(app.own_api.clone()));
+    if let Some(built_in) = app.built_in(identifier) {
+        return Ok(Some(built_in));
     }
     reading.see(&app.views.resources, identifier).await.map(Some)
 }
@@ -72,6 +72,36 @@ pub struct Sought<'a> {
     pub client: &'a KnownClient,
     pub scopes: &'a Scopes,
     pub details: &'a Details,
+    /// The organization that is asked for, as far as it is known.
+    pub organization: Option<&'a str>,
+}
+
+impl Sought<'_> {
+    /// Returns the SCIM that `scim:provision` is a scope of: that of the organization that is spoken for.
+    fn scim(&self, app: &App, resource: Option<&str>) -> Result<Arc<str>, OAuthError> {
+        let named = resource.and_then(|identifier| app.scim_organization(identifier));
+        let own = self.client.organization.as_deref();
+        match self.organization.or(named).or(own) {
+            Some(slug) => Ok(Known::scim(&app.issuer, slug).identifier.into()),
+            None => {
+                let why =
+                    "scim:provision is for one organization: name it by organization or resource";
+                Err(OAuthError::new(Code::InvalidTarget, why))
+            }
+        }
+    }
+
+    /// Refuses the SCIM of one organization where another is asked for.
+    fn check_organization(&self, app: &App, audience: &Audience) -> Result<(), OAuthError> {
+        let scim = app.scim_organization(audience.claim(&app.issuer));
+        match (scim, self.organization) {
+            (Some(slug), Some(asked)) if slug != asked => {
+                let why = "the resource is of another organization than the one asked for";
+                Err(OAuthError::new(Code::InvalidTarget, why))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Finds the one recipient of a token with these scopes and details.
@@ -80,14 +110,18 @@ pub async fn find(
     resource: Option<&str>,
     sought: Sought<'_>,
 ) -> Result<Target, OAuthError> {
-    let Sought { client, scopes, details } = sought;
+    let Sought { client, scopes, details, .. } = sought;
     let asked = match resource {
         None => None,
         Some(identifier) => Some(look(app, identifier).await?),
     };
     let mut owners: Vec<(&str, Option<Arc<str>>)> = Vec::new();
     for scope in scopes.of_apis() {
-        owners.push((scope, owner(app, scope).await?));
+        let owner = match scope {
+            PROVISION => Some(sought.scim(app, resource)?),
+            _ => owner(app, scope).await?,
+        };
+        owners.push((scope, owner));
         if owners.last().is_some_and(|(_, owner)| owner.is_none()) {
             break;
         }
@@ -109,8 +143,9 @@ pub async fn find(
             OAuthError::new(Code::InvalidTarget, "something else than the resource is asked for")
         }
     })?;
+    sought.check_organization(app, &audience)?;
     // What registered itself manages nothing, though a person would let it (adr/0079).
-    if audience.claim(&app.issuer) == app.own_api_identifier() && client.is_self_registered() {
+    if app.is_built_in(audience.claim(&app.issuer)) && client.is_self_registered() {
         let why = "this API is not for clients that registered themselves";
         return Err(OAuthError::new(Code::InvalidTarget, why));
     }
@@ -131,8 +166,13 @@ const UNKNOWN_TYPE: OAuthError = OAuthError::new(
     "a type of authorization_details is not known",
 );
 
-/// Returns the API that has the scope.
-pub async fn owner(app: &App, scope: &str) -> Result<Option<Arc<str>>, HydrateError> {
+/// Tells whether there is an API that has the scope.
+pub async fn is_known(app: &App, scope: &str) -> Result<bool, HydrateError> {
+    Ok(scope == PROVISION || owner(app, scope).await?.is_some())
+}
+
+/// Returns the API that has the scope, if it is one for all organizations.
+async fn owner(app: &App, scope: &str) -> Result<Option<Arc<str>>, HydrateError> {
     match Permission::parse(scope) {
         Ok(one) if app.reserved_names().await?.machine.reserve(&one) => {
             let own = app.own_api.machine.known();
@@ -160,8 +200,8 @@ async fn look(app: &App, identifier: &str) -> Result<Arc<Hydrated<Resource>>, OA
     if identifier.len() > LONGEST_IDENTIFIER || identifier == app.issuer {
         return Err(UNKNOWN);
     }
-    if app.is_own_api(identifier) {
-        return Ok(app.own_api.clone());
+    if let Some(built_in) = app.built_in(identifier) {
+        return Ok(built_in);
     }
     let seen = app.views.resources.look(identifier).await?;
     if seen.machine.known().is_none() { Err(UNKNOWN) } else { Ok(seen) }

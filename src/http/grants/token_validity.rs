@@ -206,8 +206,8 @@ async fn look(
     also: Option<&str>,
     (token, extent): (Option<&ReadToken>, Extent),
 ) -> Result<Option<Good>, OAuthError> {
-    // Neither the issuer nor our own API is a row.
-    let to_an_api = basis.audience != app.issuer && !app.is_own_api(basis.audience);
+    // Neither the issuer nor what we serve ourselves is a row.
+    let to_an_api = basis.audience != app.issuer && !app.is_built_in(basis.audience);
     let consent = basis.person.as_ref().map(|person| basis.consent(person));
     let mut asked: Vec<(&'static str, &str)> = Vec::with_capacity(11);
     asked.extend(basis.jti.map(|jti| (AccessToken::KIND, jti)));
@@ -241,7 +241,7 @@ async fn look(
     }
     let read = ValidityReading { app, basis, consent: consent.as_deref(), standing };
     let good = read.narrowed().await?;
-    let good = good.map(|good| good.judged_by(app.is_own_api(basis.audience), &read.standing));
+    let good = good.map(|good| good.judged_by(app.is_built_in(basis.audience), &read.standing));
     if let (Some(token), Some(good)) = (token, &good) {
         token.remember(also, versions(), good);
     }
@@ -281,10 +281,9 @@ impl ValidityReading<'_> {
         let (audience, offered, types) = if basis.audience == app.issuer {
             (Audience::Issuer, Vec::new(), Vec::new())
         } else {
-            let resource = if app.is_own_api(basis.audience) {
-                app.own_api.clone()
-            } else {
-                self.see(&app.views.resources, basis.audience).await?
+            let resource = match app.built_in(basis.audience) {
+                Some(built_in) => built_in,
+                None => self.see(&app.views.resources, basis.audience).await?,
             };
             let Some(known) = resource.machine.known() else { return Ok(None) };
             let offered = target::scopes_of(known).map(str::to_owned).collect();

@@ -95,7 +95,7 @@ pub async fn of_resource(
         }
         let seen = target::resource(&app, &Audience::Resource(identifier), Reading::Recent).await?;
         let known = seen.as_ref().and_then(|seen| seen.machine.known());
-        if let Some(known) = known.filter(|known| !app.is_own_api(&known.identifier)) {
+        if let Some(known) = known.filter(|known| !app.is_built_in(&known.identifier)) {
             return Ok(of(&app, known));
         }
     }

@@ -260,7 +260,7 @@ async fn check_scopes(app: &App, scope: Option<&str>) -> Result<(), OAuthError> 
     let scopes = Scopes::parse(scope.unwrap_or_default())
         .map_err(|_| unfit("scope is malformed, or holds more than 100 scopes"))?;
     for scope in scopes.of_apis() {
-        if target::owner(app, scope).await?.is_none() {
+        if !target::is_known(app, scope).await? {
             return Err(unfit("a scope is not known"));
         }
     }

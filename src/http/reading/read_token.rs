@@ -19,7 +19,7 @@ use std::{
 pub struct Good {
     /// The person it speaks for, if it is not a client in its own name.
     account: Option<Arc<Hydrated<Account>>>,
-    /// Of a token for our own API, by which changes are made.
+    /// Of a token for our own API or for SCIM, by which changes are made.
     dependencies: Option<Arc<Dependencies>>,
 }
 
@@ -28,9 +28,9 @@ impl Good {
         Self { account, dependencies: None }
     }
 
-    /// Keeps what the token was judged by, if it is for our own API.
-    pub fn judged_by(mut self, is_for_own_api: bool, standing: &LivenessReading<'_>) -> Self {
-        self.dependencies = is_for_own_api.then(|| Arc::new(standing.dependencies()));
+    /// Keeps what the token was judged by, if changes are made by it.
+    pub fn judged_by(mut self, is_built_in: bool, standing: &LivenessReading<'_>) -> Self {
+        self.dependencies = is_built_in.then(|| Arc::new(standing.dependencies()));
         self
     }
 

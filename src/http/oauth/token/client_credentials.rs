@@ -44,7 +44,8 @@ async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<TokenResponse,
     let details = Details::default();
     let home = home(app, client, form.get("organization")).await?;
     let home = home.as_ref().and_then(|seen| seen.machine.known());
-    let sought = Sought { client, scopes: &scopes, details: &details };
+    let organization = home.map(|home| home.slug.as_str());
+    let sought = Sought { client, scopes: &scopes, details: &details, organization };
     let target = target::find(app, form.resource()?, sought).await?;
     let organization = home.map(|home| home.slug.clone());
     let offered = target.offered();

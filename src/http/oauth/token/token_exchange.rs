@@ -91,8 +91,7 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<TokenRespon
         ),
         delegation::Refusal::Expired => INVALID_SUBJECT,
     })?;
-    let own_api = grant.audience.claim(&app.issuer) == app.own_api_identifier();
-    if own_api && client.is_self_registered() {
+    if app.is_built_in(grant.audience.claim(&app.issuer)) && client.is_self_registered() {
         let why = "this API is not for clients that registered themselves";
         return Err(OAuthError::new(Code::InvalidTarget, why));
     }

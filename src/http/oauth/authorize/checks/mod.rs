@@ -183,7 +183,9 @@ async fn draft(
     let none = Details::default();
     let target = match (&scopes, form.resource()) {
         (Ok(scopes), Ok(resource)) => {
-            let sought = Sought { client, scopes, details: details.as_ref().unwrap_or(&none) };
+            let details = details.as_ref().unwrap_or(&none);
+            let organization = form.get("organization");
+            let sought = Sought { client, scopes, details, organization };
             target::find(app, resource, sought).await
         }
         (Err(_), _) => Err(OAuthError::new(Code::InvalidScope, "a scope is malformed")),

@@ -8,10 +8,18 @@ use crate::http::answer::authorization_error::AuthorizationError;
 const LONGEST: usize = 63;
 
 pub fn check(asked: &CheckedRequest<'_>, draft: &mut Draft) -> Result<(), AuthorizationError> {
-    let Some(slug) = asked.form.get("organization") else { return Ok(()) };
+    let Some(slug) = asked.form.get("organization").or_else(|| of_scim(asked)) else {
+        return Ok(());
+    };
     if slug.len() > LONGEST {
         return Err(AuthorizationError::invalid("the organization is not a slug"));
     }
     draft.organization = Some(slug.to_owned());
     Ok(())
+}
+
+/// SCIM is that of one organization, which tokens for it speak for.
+fn of_scim<'a>(asked: &'a CheckedRequest<'_>) -> Option<&'a str> {
+    let target = asked.target.as_ref().ok()?;
+    asked.app.scim_organization(target.audience.claim(&asked.app.issuer))
 }

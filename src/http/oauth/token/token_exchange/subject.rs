@@ -227,7 +227,8 @@ async fn of_key(
         let why = "a scope speaks of a person, and an API key is none";
         return Err(OAuthError::new(Code::InvalidScope, why));
     }
-    let sought = Sought { client, scopes: &scopes, details: &details };
+    let organization = Some(key.organization.as_str());
+    let sought = Sought { client, scopes: &scopes, details: &details, organization };
     let audience = target::find(app, resource, sought).await?.audience;
     let (subject, through, membership, epoch) = match &key.issuer {
         Issuer::Operator => {
