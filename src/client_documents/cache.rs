@@ -323,7 +323,7 @@ impl<K: DocumentKind> DocumentCache<K> {
                     state.failure = Some(Arc::new(failure));
                     // A query may hold what is not for the log.
                     let address = address.split(['?', '#']).next();
-                    tracing::info!(what, address, why, "a document of a client cannot be used");
+                    tracing::info!(what, address, why, "a document cannot be used");
                 }
             }
             drop(state);

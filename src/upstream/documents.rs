@@ -137,29 +137,25 @@ impl Documents {
     ) -> Result<Metadata, UpstreamError> {
         let address = issuer.metadata_url();
         let message = || Message::get(MessageKind::Metadata, &address, now);
-        match self.metadata.newer_than(0, &address).await {
-            Ok(cached) => {
-                transcript.note(|| message().answered_by_document(&cached.document.text));
-                let metadata = cached.document.document.clone();
-                if metadata.issuer != *issuer {
-                    return Err(Refusal::from(MetadataFault::OtherIssuer).into());
+        let Ok(cached) = self.metadata.newer_than(0, &address).await else {
+            let error = match self.metadata.failure(&address).as_deref() {
+                Some(Failure::Read(MetadataFault::Json(_))) => {
+                    unavailable(Part::Metadata, Cause::NotJson)
                 }
-                Ok(metadata)
-            }
-            Err(_) => {
-                let error = match self.metadata.failure(&address).as_deref() {
-                    Some(Failure::Read(MetadataFault::Json(_))) => {
-                        unavailable(Part::Metadata, Cause::NotJson)
-                    }
-                    Some(Failure::Read(fault)) => Refusal::from(*fault).into(),
-                    Some(Failure::Fetch(fault)) => unavailable(Part::Metadata, fault.into()),
-                    // Nothing has failed: it was asked for too often.
-                    None => unavailable(Part::Metadata, Cause::Busy),
-                };
-                transcript.note(|| message().failed(&error));
-                Err(error)
-            }
+                Some(Failure::Read(fault)) => Refusal::from(*fault).into(),
+                Some(Failure::Fetch(fault)) => unavailable(Part::Metadata, fault.into()),
+                // Nothing has failed: it was asked for too often.
+                None => unavailable(Part::Metadata, Cause::Busy),
+            };
+            transcript.note(|| message().failed(&error));
+            return Err(error);
+        };
+        transcript.note(|| message().answered_by_document(&cached.document.text));
+        let metadata = cached.document.document.clone();
+        if metadata.issuer != *issuer {
+            return Err(Refusal::from(MetadataFault::OtherIssuer).into());
         }
+        Ok(metadata)
     }
 
     /// Tells whether a provider has signed this: by the keys that we know, or by those that it has now.
@@ -197,22 +193,18 @@ impl Documents {
         now: Timestamp,
     ) -> Result<CachedDocument<Shown<ClientKeys>>, UpstreamError> {
         let message = || Message::get(MessageKind::KeySet, address, now);
-        match self.key_sets.newer_than(number, address).await {
-            Ok(cached) => {
-                transcript.note(|| message().answered_by_document(&cached.document.text));
-                Ok(cached)
-            }
-            Err(_) => {
-                let cause = match self.key_sets.failure(address).as_deref() {
-                    Some(Failure::Read(KeySetFault(_, cause))) => *cause,
-                    Some(Failure::Fetch(fault)) => fault.into(),
-                    None => Cause::Busy,
-                };
-                let error = unavailable(Part::KeySet, cause);
-                transcript.note(|| message().failed(&error));
-                Err(error)
-            }
-        }
+        let Ok(cached) = self.key_sets.newer_than(number, address).await else {
+            let cause = match self.key_sets.failure(address).as_deref() {
+                Some(Failure::Read(KeySetFault(_, cause))) => *cause,
+                Some(Failure::Fetch(fault)) => fault.into(),
+                None => Cause::Busy,
+            };
+            let error = unavailable(Part::KeySet, cause);
+            transcript.note(|| message().failed(&error));
+            return Err(error);
+        };
+        transcript.note(|| message().answered_by_document(&cached.document.text));
+        Ok(cached)
     }
 }
 

@@ -19,6 +19,8 @@ mod error;
 mod exchange;
 mod github;
 mod mask;
+#[cfg(test)]
+mod tests;
 mod token;
 mod transcript;
 mod upstreams;

@@ -47,11 +47,10 @@ impl TokenAnswer {
         if !token_type.is_some_and(|token_type| token_type.eq_ignore_ascii_case("bearer")) {
             return Err(Refusal::Answer("has no token_type Bearer").into());
         }
-        let access_token = token(&mut members, "access_token")
-            .ok_or(Refusal::Answer("has an access_token that is no token"))?;
-        let id_token = token(&mut members, "id_token")
-            .ok_or(Refusal::Answer("has an id_token that is no token"))?;
-        Ok(Self { access_token, id_token })
+        Ok(Self {
+            access_token: token(&mut members, "access_token")?,
+            id_token: token(&mut members, "id_token")?,
+        })
     }
 }
 
@@ -60,17 +59,20 @@ fn is_refusal(status: StatusCode) -> bool {
     matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
 }
 
-/// Takes a token out; `None` if it is there and cannot be one.
-fn token(members: &mut Map<String, Value>, name: &str) -> Option<Option<Zeroizing<String>>> {
+/// Takes a token out, if there is one.
+fn token(
+    members: &mut Map<String, Value>,
+    name: &str,
+) -> Result<Option<Zeroizing<String>>, Refusal> {
     match members.remove(name) {
-        None => Some(None),
-        Some(Value::String(token)) => {
-            let is_token = (1..=LONGEST).contains(&token.len())
-                && token.bytes().all(|byte| byte.is_ascii_graphic());
-            is_token.then(|| Some(Zeroizing::new(token)))
-        }
-        Some(_) => None,
+        None => Ok(None),
+        Some(Value::String(token)) if is_token(&token) => Ok(Some(Zeroizing::new(token))),
+        Some(_) => Err(Refusal::Answer("has a token that cannot be one")),
     }
+}
+
+fn is_token(text: &str) -> bool {
+    (1..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 #[cfg(test)]

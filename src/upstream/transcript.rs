@@ -62,8 +62,6 @@ pub enum MessageKind {
     User,
     /// GitHub's addresses of a user.
     Emails,
-    EndSession,
-    LogoutToken,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,9 +110,9 @@ impl Message {
         }
     }
 
-    /// A form that is posted, of which `secrets` are shown nowhere.
-    pub(super) fn post(kind: MessageKind, url: &str, body: String, at: Timestamp) -> Self {
-        let body = Some(bounded(&body, LONGEST));
+    /// A form that is posted, as it may be shown.
+    pub(super) fn post(kind: MessageKind, url: &str, body: &str, at: Timestamp) -> Self {
+        let body = Some(bounded(body, LONGEST));
         Self { method: "POST".to_owned(), body, ..Self::get(kind, url, at) }
     }
 

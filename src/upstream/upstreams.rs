@@ -84,32 +84,33 @@ impl Upstreams {
     /// Calls public hosts, with the system's clock and names.
     pub fn usual() -> Self {
         let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
-        Self::new(Policy::default(), Arc::new(DnsResolver::of_system()), clock, dice)
+        let resolver: Arc<dyn Resolver> = Arc::new(DnsResolver::of_system());
+        Self::new(Policy::default(), &resolver, clock, dice)
             .expect("only additional authorities can be unusable")
     }
 
     /// Calls what `policy` allows; its limits of time and size are replaced by ours.
     pub fn new(
         policy: Policy,
-        resolver: Arc<dyn Resolver>,
+        resolver: &Arc<dyn Resolver>,
         clock: Arc<dyn Clock>,
         dice: Arc<dyn Dice>,
     ) -> Result<Self, TrustError> {
         let policy = Policy { time_limit: CALL_LIMIT, ..policy };
-        Self::within(WHOLE_LIMIT, policy, resolver, (clock, dice))
+        Self::within(WHOLE_LIMIT, &policy, resolver, (clock, dice))
     }
 
     /// Calls within another time than ours: that of one call is the policy's.
     pub fn within(
         whole_limit: Duration,
-        policy: Policy,
-        resolver: Arc<dyn Resolver>,
+        policy: &Policy,
+        resolver: &Arc<dyn Resolver>,
         (clock, dice): (Arc<dyn Clock>, Arc<dyn Dice>),
     ) -> Result<Self, TrustError> {
         let policy =
-            || Policy { size_limit: SIZE_LIMIT, extra_ca: policy.extra_ca.clone(), ..policy };
+            || Policy { size_limit: SIZE_LIMIT, extra_ca: policy.extra_ca.clone(), ..*policy };
         let fetcher = Arc::new(Fetcher::limited(policy(), resolver.clone())?);
-        let endpoints = Endpoints::new(Outbound::new(policy(), resolver)?);
+        let endpoints = Endpoints::new(Outbound::new(policy(), resolver.clone())?);
         let documents = Documents::new(&fetcher, &clock);
         let shared = Arc::new(Shared { documents, endpoints, clock, dice, whole_limit });
         Ok(Self { shared, transcript: Transcript::default() })
@@ -321,7 +322,7 @@ pub(super) fn compared<'a>(
 }
 
 fn shown(request: &TokenRequest, at: Timestamp) -> Message {
-    let message = Message::post(MessageKind::Token, request.url().as_str(), request.shown(), at);
+    let message = Message::post(MessageKind::Token, request.url().as_str(), &request.shown(), at);
     let message = message.header("content-type", "application/x-www-form-urlencoded");
     if request.is_basic() {
         return message.header("authorization", &format!("Basic {}", mask::MASKED));

@@ -33,6 +33,7 @@ use porteiro::{
     store::{FaultInjection, NothingFails},
     system::Workbench,
     transport::{ConnectionLimits, DrainLimits, TlsIdentity},
+    upstream::Upstreams,
 };
 use serde_json::Value;
 use std::{
@@ -435,13 +436,7 @@ async fn start(options: TestOptions, place: Place) -> Result<Running, ServerErro
             claims_hook: options.claims_hook,
             statement_issuers: options.statement_issuers,
             client_documents: options.client_documents,
-            upstreams: Upstreams::new(
-                Policy { allow_private_networks: options.private_networks, ..Policy::default() },
-                Arc::new(DnsResolver::of_system()),
-                clock.clone(),
-                Arc::new(SystemDice),
-            )
-            .unwrap(),
+            upstreams: upstreams(options.private_networks, clock.clone()),
             outbound: Arc::new(outbound(options.private_networks, options.resolver)),
             messages,
             txt_resolver: options.txt_resolver,
@@ -512,4 +507,11 @@ pub fn sealed(headers: &HeaderMap) {
     assert_eq!(value("x-frame-options"), Some("DENY"));
     assert!(value("content-security-policy").unwrap().contains("frame-ancestors 'none'"));
     assert!(value("x-request-id").is_some_and(|id| id.len() >= 16));
+}
+
+/// What speaks to other providers, on loopback too where that is asked for.
+fn upstreams(allow_private_networks: bool, clock: Arc<dyn Clock>) -> Upstreams {
+    let policy = Policy { allow_private_networks, ..Policy::default() };
+    let resolver: Arc<dyn Resolver> = Arc::new(DnsResolver::of_system());
+    Upstreams::new(policy, &resolver, clock, Arc::new(SystemDice)).unwrap()
 }

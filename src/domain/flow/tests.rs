@@ -49,6 +49,7 @@ fn seed(request: Option<Request>) -> Seed {
         invited: None,
         user_code: None,
         operator_link: None,
+        organization: None,
         approval: None,
         selects: false,
         back: None,

@@ -113,6 +113,7 @@ mod tests {
             invited: None,
             user_code: None,
             operator_link: None,
+            organization: None,
             approval: None,
             selects: false,
             back: None,
