@@ -510,7 +510,7 @@ pub fn sealed(headers: &HeaderMap) {
 }
 
 /// What speaks to other providers, on loopback too where that is asked for.
-fn upstreams(allow_private_networks: bool, clock: Arc<dyn Clock>) -> Upstreams {
+fn upstreams(allow_private_networks: bool, clock: Arc<dyn porteiro::domain::Clock>) -> Upstreams {
     let policy = Policy { allow_private_networks, ..Policy::default() };
     let resolver: Arc<dyn Resolver> = Arc::new(DnsResolver::of_system());
     Upstreams::new(policy, &resolver, clock, Arc::new(SystemDice)).unwrap()
