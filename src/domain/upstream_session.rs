@@ -9,7 +9,10 @@
 //! What was proved by it, and every token that rests on that, ends with it. It ends by itself when no session of ours can
 //! rest on it any more.
 
-use super::{Birth, CLOCK_SKEW, Decision, Listing, Machine, Record, Timestamp};
+use super::{
+    Birth, CLOCK_SKEW, Decision, Listing, Machine, Record, Requirement, Timestamp,
+    assurance::SingleSignOn, connection::Connection, external_identity::ExternalIdentity,
+};
 use serde::{Deserialize, Serialize};
 
 /// The open upstream sessions of an external identity.
@@ -124,6 +127,22 @@ impl Machine for UpstreamSession {
             .map(|sid| Listing::new(UPSTREAM_SIDS, sid_of(&open.connection, sid), rank.clone()));
         let by_identity = Listing::new(UPSTREAM_SESSIONS, &*open.identity, rank.clone());
         [by_identity].into_iter().chain(by_sid).collect()
+    }
+}
+
+impl SingleSignOn {
+    /// Lists what must be live for it to count, by kind and id.
+    pub fn rests_on(&self) -> [(&'static str, &str); 3] {
+        [
+            (Connection::KIND, &*self.connection),
+            (ExternalIdentity::KIND, &*self.identity),
+            (UpstreamSession::KIND, &*self.session),
+        ]
+    }
+
+    /// The same as requirements of a commit.
+    pub fn requirements(&self) -> impl Iterator<Item = Requirement> {
+        self.rests_on().map(|(kind, id)| Requirement::Live { kind, id: id.to_owned() }).into_iter()
     }
 }
 

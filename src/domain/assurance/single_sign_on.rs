@@ -5,10 +5,7 @@
 //! authenticator application that follows such a proof, and no other, counts where that proof does.
 
 use super::{Evidence, Factor, Level, Method, Proof, Worth};
-use crate::domain::{
-    Machine as _, Requirement, Timestamp, connection::Connection, epoch::is_first,
-    external_identity::ExternalIdentity, upstream_session::UpstreamSession,
-};
+use crate::domain::{Timestamp, epoch::is_first};
 use serde::{Deserialize, Serialize};
 
 /// What a proof by single sign-on rests on, and where it counts.
@@ -26,22 +23,6 @@ pub struct SingleSignOn {
     /// The epoch of the connection then; it moves on when the connection has another client.
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
-}
-
-impl SingleSignOn {
-    /// Lists what must be live for it to count, by kind and id.
-    pub fn rests_on(&self) -> [(&'static str, &str); 3] {
-        [
-            (Connection::KIND, &*self.connection),
-            (ExternalIdentity::KIND, &*self.identity),
-            (UpstreamSession::KIND, &*self.session),
-        ]
-    }
-
-    /// The same as requirements of a commit.
-    pub fn requirements(&self) -> impl Iterator<Item = Requirement> {
-        self.rests_on().map(|(kind, id)| Requirement::Live { kind, id: id.to_owned() }).into_iter()
-    }
 }
 
 impl Worth {
