@@ -15,6 +15,7 @@ use crate::{
         App, AppOptions, Channels,
         operator::{Leaving, Operator},
         router::{self, Extras},
+        scim,
     },
     messages::Messages,
     system::{GivenUp, System, SystemError, SystemOptions},
@@ -162,6 +163,8 @@ impl Running {
         let extras = Extras { screens: options.screens, mailbox: options.mailbox.is_some() };
         // Boxed: everything that requests are served with is built in it.
         let app = Box::pin(App::new(&system, options, Arc::new(router::vitals(extras)))).await?;
+        let inviting = scim::inviting(app.clone(), tree.inviter_every);
+        Box::pin(system.start_repeated(inviting)).await?;
         let (files, dice) = (TlsFiles { tls: plan.tls, authorities }, system.dice());
         let serve = |listeners, limits| {
             let (addresses, dice) = (addresses.clone(), dice.clone());

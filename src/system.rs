@@ -12,7 +12,7 @@ pub use workbench::Workbench;
 use crate::{
     actors::{
         Couriers, DomainHolders, DomainRecords, Entities, HydrateError, Hydrated, INSTALLATION,
-        KeySnapshot, Keys, KindReport, MultiCommit, MultiCommits, NameView, ReadFolder, Services,
+        KeySnapshot, Keys, KindReport, MultiCommit, MultiCommits, NameView, ReadFolder, RepeatedWork, Services,
         SettleError, StartError, TopicReport, Tree, TreeOptions, View, export_log_heads,
         hashing::{HashingOptions, HashingPool},
         hydrate, read_on_a_blocking_thread, settle_reserved_names,
@@ -166,6 +166,11 @@ impl System {
     /// Hosts the entities of a kind and returns how to ask them.
     pub async fn host<M: Machine>(&self) -> Result<Entities<M>, StartError> {
         self.tree.host().await
+    }
+
+    /// Starts work that is done again and again, under the root.
+    pub async fn start_repeated(&self, work: RepeatedWork) -> Result<(), StartError> {
+        self.tree.start_repeated(work).await
     }
 
     /// Begins decisions over several entities that are committed together.

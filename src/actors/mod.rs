@@ -7,6 +7,7 @@
 //! ├── key keeper              folder and store → signers and the published key set
 //! ├── feed                    new rows of the security log → messages to webhooks
 //! ├── outbox                  leased messages → couriers
+//! ├── inviter                 mails the invitations that an allowance did not permit before
 //! └── janitor                 forgets what has expired, anchors the security log
 //! hashing pool                its own threads (actix), behind permits of its own
 //! ```
@@ -45,6 +46,7 @@ mod outbox_metrics;
 mod quarantine;
 mod read_cache;
 mod read_set;
+mod repeated_work;
 mod reserved_names;
 mod root;
 mod services;
@@ -70,6 +72,7 @@ pub use crate::store::CommitError;
 pub use outbox::{Courier, Couriers, Delivering, OutboxMessage, Undelivered};
 pub use outbox_metrics::TopicReport;
 pub use read_set::ReadSet;
+pub use repeated_work::RepeatedWork;
 pub use reserved_names::{SettleError, settle_reserved_names};
 pub use root::RestartBudget;
 pub use services::Services;

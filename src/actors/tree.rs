@@ -14,6 +14,7 @@ use super::{
     multi_commit::{MultiCommit, MultiCommits},
     outbox::{Couriers, Outbox, OutboxArguments},
     outbox_metrics::{OutboxMetrics, TopicReport},
+    repeated_work::{RepeatedWork, Repeater},
     root::{Child, Message, RestartBudget, Restarts, Root, RootArguments},
     services::Services,
     view::{NameView, View},
@@ -48,6 +49,8 @@ pub struct TreeOptions {
     pub feed_every: Duration,
     /// How often verified domains are looked for whose check is due.
     pub domains_every: Duration,
+    /// How often those are looked for who are still to be invited.
+    pub inviter_every: Duration,
     pub janitor: JanitorOptions,
     pub keys: KeyOptions,
 }
@@ -64,6 +67,7 @@ impl Default for TreeOptions {
             outbox_every: Duration::from_secs(1),
             feed_every: Duration::from_secs(1),
             domains_every: Duration::from_secs(10),
+            inviter_every: Duration::from_mins(1),
             janitor: JanitorOptions {
                 every: Duration::from_secs(1),
                 anchor_every: Duration::from_mins(10),
@@ -217,6 +221,11 @@ impl Tree {
         let (services, options) = (self.services.clone(), self.options.janitor);
         self.start_child(Child::new("janitor", move || (Janitor, (services.clone(), options))))
             .await
+    }
+
+    /// Starts work that is done again and again.
+    pub async fn start_repeated(&self, work: RepeatedWork) -> Result<(), StartError> {
+        self.start_child(Child::new(work.name, move || (Repeater, work.clone()))).await
     }
 
     /// Starts the key keeper.

@@ -308,6 +308,25 @@ impl Membership {
         }
     }
 
+    /// Returns the organization it is one of.
+    pub fn organization(&self) -> Option<&str> {
+        match self {
+            Self::Known(known) => Some(&known.organization),
+            Self::Pending(pending) => Some(&pending.organization),
+            Self::Removed { organization, .. } => Some(organization),
+            Self::Unborn => None,
+        }
+    }
+
+    /// Tells whether the person is to be invited.
+    pub fn wants_invitation(&self) -> bool {
+        match self {
+            Self::Known(known) => known.wants_invitation(),
+            Self::Pending(pending) => pending.wants_invitation(),
+            Self::Unborn | Self::Removed { .. } => false,
+        }
+    }
+
     pub fn pending(&self) -> Option<&Pending> {
         match self {
             Self::Pending(pending) => Some(pending),
@@ -492,12 +511,7 @@ impl Machine for Membership {
             Command::Propose { proposal, home } => self.propose(proposal, home.as_ref(), now),
             Command::Remove { home } => self.remove(home.as_ref(), now),
             Command::NoteInvited => {
-                let wants = match self {
-                    Self::Known(known) => known.wants_invitation(),
-                    Self::Pending(pending) => pending.wants_invitation(),
-                    Self::Unborn | Self::Removed { .. } => false,
-                };
-                if !wants {
+                if !self.wants_invitation() {
                     return Decision::refuse(Refusal::OtherState);
                 }
                 Decision::accept(vec![Event::Invited], Provisioned::Changed(vec!["invited"]))

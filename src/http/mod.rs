@@ -50,7 +50,7 @@ mod reading;
 mod related_origins;
 pub mod router;
 pub mod routes;
-mod scim;
+pub mod scim;
 mod screens;
 pub mod time;
 pub mod vitals;

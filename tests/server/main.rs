@@ -161,6 +161,7 @@ mod scim_groups;
 mod scim_hostile;
 mod scim_people;
 mod scim_tokens;
+mod scim_waiting;
 mod screens_account;
 mod screens_account_pages;
 mod screens_approval;

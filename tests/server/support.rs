@@ -195,6 +195,8 @@ pub struct TestOptions {
     /// How often keys are looked after, which is read and so counted.
     pub keys_every: Duration,
     pub janitor: JanitorOptions,
+    /// How often those are looked for who are still to be invited.
+    pub inviter_every: Duration,
     pub flows: Flows,
     pub passwords: PasswordOptions,
     /// What fetches the documents of clients.
@@ -246,6 +248,7 @@ impl Default for TestOptions {
             connections: ConnectionLimits::default(),
             keys_every,
             janitor: TreeOptions::default().janitor,
+            inviter_every: TreeOptions::default().inviter_every,
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
             client_documents: Fetcher::default(),
@@ -404,6 +407,7 @@ async fn start(options: TestOptions, place: Place) -> Result<Running, ServerErro
     let mut tree = TreeOptions::default();
     (tree.keys.every, tree.timeout) = (options.keys_every, options.ask_timeout);
     (tree.janitor, tree.domains_every) = (options.janitor, options.domains_every);
+    tree.inviter_every = options.inviter_every;
     let plan = Plan {
         issuer: options.issuer,
         store: url,

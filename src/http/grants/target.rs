@@ -81,14 +81,11 @@ impl Sought<'_> {
     fn scim(&self, app: &App, resource: Option<&str>) -> Result<Arc<str>, OAuthError> {
         let named = resource.and_then(|identifier| app.scim_organization(identifier));
         let own = self.client.organization.as_deref();
-        match self.organization.or(named).or(own) {
-            Some(slug) => Ok(Known::scim(&app.issuer, slug).identifier.into()),
-            None => {
-                let why =
-                    "scim:provision is for one organization: name it by organization or resource";
-                Err(OAuthError::new(Code::InvalidTarget, why))
-            }
-        }
+        let slug = self.organization.or(named).or(own).ok_or_else(|| {
+            let why = "scim:provision is for one organization: name it by organization or resource";
+            OAuthError::new(Code::InvalidTarget, why)
+        })?;
+        Ok(Known::scim(&app.issuer, slug).identifier.into())
     }
 
     /// Refuses the SCIM of one organization where another is asked for.

@@ -157,7 +157,9 @@ impl ScimChange {
         let Self { commit, home, app, members } = self;
         let committed = commit.commit().await;
         app.views.organizations.forget(&home.slug);
-        members.iter().for_each(|id| app.views.memberships.forget(id));
+        for id in &members {
+            app.views.memberships.forget(id);
+        }
         committed.map_err(|error| match error {
             CommitError::Conflict | CommitError::Unmet { .. } => ScimRefusal::conflict(),
             CommitError::Taken { space } => super::user_change::taken(space),

@@ -1,14 +1,22 @@
-//! The invitation of a person whom a directory has named (adr/0133).
+//! The invitation of a person whom a directory has named (adr/0133): made in the request, or later.
 
-use super::call::{ScimCall, ScimChange};
 use crate::{
+    actors::{HydrateError, MultiCommit},
     crypto::{OpaqueKind, draw_id},
     domain::{
+        Context,
         account::normalise_email,
         invitation::{Command, Invitation, Inviter, Make},
         message::{Mail, MailContent},
+        organization,
     },
-    http::{answer::scim::ScimRefusal, limits::attempts::Attempt, people::inviter, routes},
+    http::{
+        answer::error::Problem,
+        app::App,
+        limits::attempts::{Attempt, NotCharged},
+        people::inviter,
+        routes,
+    },
 };
 
 /// A person who is to be invited, and the membership that waits for them.
@@ -26,50 +34,52 @@ impl Charged {
     }
 }
 
-/// Makes the invitation in the same commit, where mail is sent and the allowance permits; else it is made later.
-pub async fn invite(
-    call: &ScimCall,
-    change: &mut ScimChange,
+/// Charges an invitation to the organization and to the address; none where the allowance does not permit it now.
+pub async fn charge(app: &App, context: &Context, slug: &str, address: &str) -> Option<Charged> {
+    let to = normalise_email(address).filter(|_| app.channels().mail)?;
+    let charged = app.limits.attempts.charge_invitation(context, slug, &to).await;
+    match charged {
+        Ok(charged) => Some(Charged(charged)),
+        Err(NotCharged::TooMany(_) | NotCharged::Unavailable) => None,
+    }
+}
+
+/// Makes the invitation in a commit, and leaves a mail with its link. Returns whether it could be made.
+pub async fn make(
+    app: &App,
+    commit: &mut MultiCommit,
+    home: &organization::Known,
     waiting: &Waiting<'_>,
-) -> Result<Option<Charged>, ScimRefusal> {
-    let (app, caller) = (&call.app, &call.caller);
-    let Some(charged_to) = normalise_email(waiting.address).filter(|_| app.channels().mail) else {
-        return Ok(None);
-    };
-    let slug = call.slug();
-    let charged = app.limits.attempts.charge_invitation(&caller.context, slug, &charged_to);
-    let Ok(charged) = charged.await else { return Ok(None) };
-    withdraw(call, change, waiting.address).await?;
+) -> Result<bool, HydrateError> {
     let id = draw_id(&*app.dice);
     let token = OpaqueKind::Invitation.mint(&id, &app.crypto.vault.now(), &*app.dice);
     let link = app.settings.links.invitation.as_ref();
     let link = app.page(link, routes::SIGN_UP, &[("token", &token.text)]);
-    let organization = change.home.name.clone();
+    let organization = home.name.clone();
     let content = MailContent::Invitation { link, organization, administrator: false };
     let (to, locale) = (waiting.address.to_owned(), app.settings.locale);
     let make = Make {
         email: to.clone(),
-        organization: slug.to_owned(),
+        organization: home.slug.clone(),
         // The membership has them.
         roles: Vec::new(),
         token: token.fingerprint,
         inviter: Some(Inviter::Directory { membership: waiting.membership.to_owned() }),
         mail: Some(Mail { to, locale, content, asked: None }),
     };
-    let make = Command::Make(Box::new(make));
-    let made = change.commit.decide::<Invitation>(&id, &make).await?;
-    Ok(made.is_ok().then_some(Charged(charged)))
+    let made = commit.decide::<Invitation>(&id, &Command::Make(Box::new(make))).await?;
+    Ok(made.is_ok())
 }
 
 /// Withdraws the invitation that an address has, where there is one.
 pub async fn withdraw(
-    call: &ScimCall,
-    change: &mut ScimChange,
-    address: &str,
-) -> Result<(), ScimRefusal> {
-    if let Some(id) = inviter::pending(&call.app, call.slug(), address).await? {
+    app: &App,
+    commit: &mut MultiCommit,
+    (slug, address): (&str, &str),
+) -> Result<(), Problem> {
+    if let Some(id) = inviter::pending(app, slug, address).await? {
         // One that is over meanwhile needs no end.
-        let _over = change.commit.decide::<Invitation>(&id, &Command::Withdraw).await?;
+        let _over = commit.decide::<Invitation>(&id, &Command::Withdraw).await?;
     }
     Ok(())
 }

@@ -25,6 +25,9 @@ mod outcome;
 mod user_change;
 mod user_view;
 mod users;
+mod waiting;
+
+pub use waiting::inviting;
 
 use super::app::App;
 use axum::{

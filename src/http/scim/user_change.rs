@@ -62,7 +62,7 @@ pub async fn create(call: &ScimCall, user: User) -> Result<String, ScimRefusal> 
             let waiting = address.as_deref().filter(|_| entry.active);
             if let Some(address) = waiting {
                 let waiting = Waiting { membership: &id, address };
-                charged = invite::invite(call, &mut change, &waiting).await?;
+                charged = invite(call, &mut change, &waiting).await?;
                 entry.invited = charged.is_some();
             }
             let organization = call.slug().to_owned();
@@ -74,6 +74,29 @@ pub async fn create(call: &ScimCall, user: User) -> Result<String, ScimRefusal> 
     change.finish().await?;
     charged.into_iter().for_each(Charged::keep);
     Ok(id)
+}
+
+/// Invites a person in the same commit, where mail is sent and the allowance permits; else it is done later.
+async fn invite(
+    call: &ScimCall,
+    change: &mut ScimChange,
+    waiting: &Waiting<'_>,
+) -> Result<Option<Charged>, ScimRefusal> {
+    let (context, slug) = (&call.caller.context, call.slug());
+    let Some(charged) = invite::charge(&call.app, context, slug, waiting.address).await else {
+        return Ok(None);
+    };
+    withdraw(call, change, waiting.address).await?;
+    let made = invite::make(&call.app, &mut change.commit, &change.home, waiting).await?;
+    Ok(made.then_some(charged))
+}
+
+async fn withdraw(
+    call: &ScimCall,
+    change: &mut ScimChange,
+    address: &str,
+) -> Result<(), ScimRefusal> {
+    Ok(invite::withdraw(&call.app, &mut change.commit, (call.slug(), address)).await?)
 }
 
 /// Finds out what the address of a new User leads to.
@@ -157,11 +180,11 @@ async fn change_member(
     if let Some(address) = address {
         if is_wanted_again {
             let waiting = Waiting { membership: &known.id, address: &address };
-            charged = invite::invite(call, change, &waiting).await?;
+            charged = invite(call, change, &waiting).await?;
             entry.invited = charged.is_some();
         } else if known.is_active() && !active {
             // What was sent before would bring them back.
-            invite::withdraw(call, change, &address).await?;
+            withdraw(call, change, &address).await?;
         }
     }
     // Who comes back holds what the organization still has.
@@ -200,12 +223,12 @@ async fn change_pending(
         user,
     };
     if let Some(former) = pending.address.as_deref().filter(|_| has_moved || !active) {
-        invite::withdraw(call, change, former).await?;
+        withdraw(call, change, former).await?;
     }
     let mut charged = None;
     if let Some(address) = address.as_deref().filter(|_| active && !entry.invited) {
         let waiting = Waiting { membership: &pending.id, address };
-        charged = invite::invite(call, change, &waiting).await?;
+        charged = invite(call, change, &waiting).await?;
         entry.invited = charged.is_some();
     }
     let organization = pending.organization.clone();
@@ -229,7 +252,7 @@ pub async fn remove(call: &ScimCall, id: &str) -> Result<(), ScimRefusal> {
         }
     };
     if let Some(address) = address {
-        invite::withdraw(call, &mut change, &address).await?;
+        withdraw(call, &mut change, &address).await?;
     }
     let remove = Command::Remove { home: Some(change.home.clone()) };
     let decided = change.decide(id, &remove).await?;
