@@ -160,6 +160,7 @@ mod scim_directories;
 mod scim_groups;
 mod scim_hostile;
 mod scim_people;
+mod scim_tester;
 mod scim_tokens;
 mod scim_waiting;
 mod screens_account;
