@@ -165,6 +165,7 @@ fn tree_options() -> TreeOptions {
         outbox_every: Duration::from_millis(20),
         feed_every: Duration::from_millis(20),
         domains_every: Duration::from_millis(20),
+        inviter_every: Duration::from_mins(1),
         janitor: JanitorOptions {
             every: Duration::from_millis(10),
             anchor_every: Duration::from_hours(1),

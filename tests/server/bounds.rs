@@ -135,7 +135,7 @@ async fn owner(server: &TestServer) -> Owner {
 }
 
 /// What the server has done so far: reads, and commits that are durable.
-async fn done(server: &TestServer) -> (u64, u64) {
+pub async fn done(server: &TestServer) -> (u64, u64) {
     // What ends many things goes on after its answer.
     server.quiet().await;
     let text = get(server.operator, "/metrics").await.text();
@@ -148,16 +148,16 @@ async fn done(server: &TestServer) -> (u64, u64) {
 
 /// What a request may cost, as the documentation says it.
 #[derive(Clone, Copy, Debug)]
-struct Cost {
-    reads: u64,
-    commits: u64,
-    kilobytes: u64,
+pub struct Cost {
+    pub reads: u64,
+    pub commits: u64,
+    pub kilobytes: u64,
 }
 
-/// Reads the table: the request in backquotes, then numbers.
-fn table() -> BTreeMap<String, Cost> {
+/// Reads the table of a section: the request in backquotes, then numbers.
+pub fn table(of: &str) -> BTreeMap<String, Cost> {
     let text = std::fs::read_to_string("docs/runtime-semantics.md").unwrap();
-    let (_, section) = text.split_once("## What one request may cost").expect("the section");
+    let (_, section) = text.split_once(&format!("## {of}\n")).expect("the section");
     let section = section.split("\n## ").next().unwrap();
     let number = |text: &str| text.trim().replace(',', "").parse::<u64>().unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| `"));
@@ -236,7 +236,7 @@ async fn by_stranger(server: Outside, path: &str, fields: &[(&str, &str)]) -> An
 async fn no_request_costs_more_than_the_table_says_whatever_its_person_owns() {
     let server = open().await;
     let owner = owner(&server).await;
-    let table = table();
+    let table = table("What one request may cost");
     assert!(table.len() >= 12, "{table:?}");
     for (request, allowed) in &table {
         // What is remembered of the last request is not free for the first one.

@@ -155,6 +155,7 @@ mod revoked_meanwhile;
 mod rotation;
 mod rows;
 mod scim_attacks;
+mod scim_bounds;
 mod scim_caller;
 mod scim_directories;
 mod scim_groups;

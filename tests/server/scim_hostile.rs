@@ -43,6 +43,10 @@ async fn hostile_filters_and_queries_are_refused_at_once() {
         "title eq \"a\" and",
         "]",
         "\"",
+        "id eq \"\\u0000\"",
+        "userName eq \"a\\u0000b\"",
+        "externalId eq \"\\u0000\"",
+        "members eq \"\\u0000\"",
         "title eq \"\u{202e}",
     ];
     let since = Instant::now();

@@ -224,6 +224,10 @@ async fn admit(
     } else {
         (Map::new(), app.limits.request_permits.work(address).map_err(Problem::from)?)
     };
+    // No id has such a character, and not every database could be asked for one.
+    if params.iter().any(|(_, value)| value.contains('\0')) {
+        return Err(ScimError::not_found("there is nothing here").into());
+    }
     let query = head.uri.query().unwrap_or_default();
     let query = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let headers = head.headers.clone();

@@ -217,7 +217,9 @@ impl<'a> Parser<'a> {
             is_end
         });
         let quoted = end.and_then(|(end, _)| rest.get(..=end));
-        let text = quoted.and_then(|quoted| serde_json::from_str(quoted).ok());
+        let text: Option<String> = quoted.and_then(|quoted| serde_json::from_str(quoted).ok());
+        // Nothing that is stored has such a character, and not every database could be asked for one.
+        let text = text.filter(|text| !text.contains('\0'));
         match (quoted, text) {
             (Some(quoted), Some(text)) => {
                 self.place += quoted.len();
