@@ -175,6 +175,7 @@ mod screens_off;
 mod screens_organization;
 mod screens_passkeys;
 mod screens_recovery;
+mod screens_scim;
 mod screens_sign_in;
 mod screens_trouble;
 mod sector_host;

@@ -11,8 +11,8 @@ use hyper::Method;
 use serde_json::Value;
 use std::time::Duration;
 
-const RITA: &str = "rita@acme.test";
-const AT: &str = "/organization?organization=acme&section=";
+pub const RITA: &str = "rita@acme.test";
+pub const AT: &str = "/organization?organization=acme&section=";
 
 /// An auditor of acme, and a person who belongs to two organizations.
 const MORE: &str = r#"
@@ -27,14 +27,14 @@ password = "correct horse battery staple"
 memberships = [{ organization = "acme", roles = ["administrator"] }, { organization = "other", roles = ["administrator"] }]
 "#;
 
-async fn directory() -> TestServer {
+pub async fn directory() -> TestServer {
     let server = open().await;
     server.apply(DIRECTORY).await;
     server.apply(MORE).await;
     server
 }
 
-async fn signed_in<'a>(
+pub async fn signed_in<'a>(
     server: &'a TestServer,
     language: &'static str,
     email: &str,
@@ -44,7 +44,7 @@ async fn signed_in<'a>(
 }
 
 /// Sends the form of an operation with its hidden fields, and these.
-async fn send(visitor: &mut Visitor<'_>, step: &str, filled: &[(&str, &str)]) {
+pub async fn send(visitor: &mut Visitor<'_>, step: &str, filled: &[(&str, &str)]) {
     let form = visitor.form(step);
     let given = |name: &str| filled.iter().any(|(known, _)| *known == name);
     let kept = form.fields.iter().filter(|(name, _)| !name.starts_with("role.") && !given(name));
@@ -65,6 +65,7 @@ async fn each_section_is_there_for_an_administrator_in_both_languages() {
             ("invitations", "Invitations", "Convites", ""),
             ("roles", "Roles", "Funções", "invoices:*"),
             ("keys", "API keys", "Chaves de API", ""),
+            ("scim", "Directory", "Diretório", "/scim/v2/acme"),
             ("clients", "Applications", "Aplicações", "robot"),
             ("domains", "Domains", "Domínios", ""),
             ("trail", "Trail", "Histórico", "membership"),

@@ -7,6 +7,7 @@ mod client;
 mod domain;
 mod forms;
 mod said;
+mod scim;
 mod section_view;
 
 pub use forms::take;
@@ -40,17 +41,19 @@ enum Section {
     Invitations,
     Roles,
     Keys,
+    Scim,
     Clients,
     Domains,
     Trail,
 }
 
 impl Section {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Members,
         Self::Invitations,
         Self::Roles,
         Self::Keys,
+        Self::Scim,
         Self::Clients,
         Self::Domains,
         Self::Trail,
@@ -63,6 +66,7 @@ impl Section {
             Self::Invitations => "invitations",
             Self::Roles => "roles",
             Self::Keys => "keys",
+            Self::Scim => "scim",
             Self::Clients => "clients",
             Self::Domains => "domains",
             Self::Trail => "trail",
@@ -80,6 +84,7 @@ impl Section {
             Self::Invitations => ("org-invitations", "mail"),
             Self::Roles => ("org-roles", "shield"),
             Self::Keys => ("org-keys", "key"),
+            Self::Scim => ("org-scim", "user"),
             Self::Clients => ("org-clients", "apps"),
             Self::Domains => ("org-domains", "building"),
             Self::Trail => ("org-trail", "list"),
@@ -92,7 +97,7 @@ impl Section {
             Self::Members => "listMembers",
             Self::Invitations => "listInvitations",
             Self::Roles => "listRoles",
-            Self::Keys => "listApiKeys",
+            Self::Keys | Self::Scim => "listApiKeys",
             Self::Clients => "listClients",
             Self::Domains => "listDomains",
             Self::Trail => "listAuditTrail",
@@ -105,7 +110,7 @@ impl Section {
             Self::Members => Some("changeMember"),
             Self::Invitations => Some("createInvitation"),
             Self::Roles => Some("putRole"),
-            Self::Keys => Some("createApiKey"),
+            Self::Keys | Self::Scim => Some("createApiKey"),
             Self::Clients => Some("endDelegation"),
             Self::Domains => Some("addDomain"),
             Self::Trail => None,

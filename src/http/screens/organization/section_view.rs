@@ -9,6 +9,7 @@ use super::{
     client::Client,
     domain::Domain,
     href,
+    scim::Scim,
 };
 use crate::{
     http::{
@@ -48,6 +49,7 @@ pub enum SectionView {
         tag: String,
     },
     Keys(Vec<Key>),
+    Scim(Scim),
     Clients(Vec<Client>),
     /// A client, if it is one of the organization's own, what it holds, and what it did.
     Client {
@@ -159,9 +161,9 @@ pub struct Loaded {
 
 /// A page of a list, as operations answer it.
 #[derive(Deserialize)]
-struct Listed<T> {
-    items: Vec<T>,
-    next_cursor: Option<String>,
+pub(super) struct Listed<T> {
+    pub(super) items: Vec<T>,
+    pub(super) next_cursor: Option<String>,
     #[serde(skip)]
     tag: String,
 }
@@ -214,6 +216,7 @@ impl SectionRequest<'_> {
                 let list: Listed<Key> = self.list(&[]).await?;
                 Ok(self.loaded(SectionView::Keys(list.items), list.next_cursor))
             }
+            (Section::Scim, _) => self.scim().await,
             (Section::Clients, Some(id)) => self.one_client(id).await,
             (Section::Clients, None) => {
                 let mut list: Listed<Client> = self.list(&[]).await?;
@@ -319,7 +322,7 @@ impl SectionRequest<'_> {
         self.listed(self.section.lists(), &pairs).await
     }
 
-    async fn listed<T: DeserializeOwned>(
+    pub(super) async fn listed<T: DeserializeOwned>(
         &self,
         operation: &str,
         pairs: &[(String, String)],
