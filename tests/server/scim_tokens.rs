@@ -1,4 +1,4 @@
-//! Tokens for SCIM: of one organization, for that address, and in nobody else's hands.
+//! Tokens for SCIM: of one organization, for that address, and in no other hands.
 
 use crate::{
     exchange::AGENTS,
