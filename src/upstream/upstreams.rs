@@ -171,8 +171,7 @@ impl Upstreams {
                 Kind::GitHub => Box::pin(self.complete_github(client, callback, expected)).await,
             }
         };
-        let late = Unavailable { part: Part::TokenEndpoint, cause: Cause::TimedOut };
-        timeout(self.shared.whole_limit, work).await.unwrap_or(Err(late.into()))
+        self.in_time(Part::TokenEndpoint, work).await
     }
 
     /// Reads a logout token (Back-Channel Logout §2.6). That its `jti` is new is for the caller to see.
@@ -184,12 +183,15 @@ impl Upstreams {
         if client.kind == Kind::GitHub {
             return Err(Refusal::Unsupported.into());
         }
-        let metadata = self.metadata(&client.issuer).await?;
-        let verified = self.verified(&metadata, token, &logout_token::TYPES).await?;
+        let verified = Box::pin(async {
+            let metadata = self.metadata(&client.issuer).await?;
+            self.verified(&metadata, token, &logout_token::TYPES).await
+        });
+        let verified = self.in_time(Part::KeySet, verified).await?;
         let (claims, _) = verified.map_err(Refusal::LogoutToken)?;
-        let judged = logout_token::judge(&claims, &client.issuer, &client.client_id, self.now());
-        let judged = judged.map_err(|fault| Refusal::LogoutToken(fault.into()));
-        Ok(judged?)
+        let UpstreamClient { issuer, client_id, .. } = client;
+        let judged = logout_token::judge(&claims, issuer, client_id, self.now());
+        Ok(judged.map_err(|fault| Refusal::LogoutToken(fault.into()))?)
     }
 
     /// Returns the address at which the browser signs out at the provider, if it has one (RP-Initiated Logout §2).
@@ -292,6 +294,16 @@ impl Upstreams {
             self.shared.documents.verify(metadata, &jws, &self.transcript, self.now()).await?;
         let claims = || strict_json::object(&jws.payload).map_err(|_| TokenFault::Payload);
         Ok(verdict.and_then(|()| Ok((claims()?, jws.algorithm))))
+    }
+
+    /// Waits no longer than a person would, whatever is called meanwhile.
+    async fn in_time<T>(
+        &self,
+        part: Part,
+        work: impl Future<Output = Result<T, UpstreamError>>,
+    ) -> Result<T, UpstreamError> {
+        let late = Unavailable { part, cause: Cause::TimedOut };
+        timeout(self.shared.whole_limit, work).await.unwrap_or(Err(late.into()))
     }
 
     async fn metadata(&self, issuer: &Issuer) -> Result<Metadata, UpstreamError> {

@@ -77,6 +77,10 @@ async fn the_whole_is_given_up_however_long_each_call_may_take() {
     world.provider.reply("/token", Reply::Never);
     let error = failed(&world).await;
     assert_eq!((error.reason(), error.is_unavailable()), ("timed_out", true));
+    let world = World::within(PATIENT, HASTY).await;
+    world.provider.reply(METADATA, Reply::Never);
+    let error = world.upstreams.logout_notice(&world.client, "a.b.c").await.unwrap_err();
+    assert_eq!((error.reason(), error.is_unavailable()), ("timed_out", true));
 }
 
 #[tokio::test]
