@@ -156,6 +156,12 @@ async fn an_administrator_looks_after_an_organization() {
     assert!(text(&again).contains("Nightly export") && !text(&again).contains(text(&key)));
     visitor.look("organization-keys", &[Light, Narrow]).await;
 
+    visitor.open(&section("domains")).await;
+    browser.fill("#domain", "acme.test").await;
+    visitor.presses("main form:has(#domain) .primary", "/organization").await;
+    visitor.is_done().await;
+    visitor.look("organization-domains", &[Light, Narrow]).await;
+
     visitor.open(&section("trail")).await;
     browser.fill("#event", "apikey.created").await;
     visitor.presses("main form:has(#event) button", "/organization").await;
