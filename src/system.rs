@@ -12,8 +12,9 @@ pub use workbench::Workbench;
 use crate::{
     actors::{
         Couriers, DomainHolders, DomainRecords, Entities, HydrateError, Hydrated, INSTALLATION,
-        KeySnapshot, Keys, KindReport, MultiCommit, MultiCommits, NameView, ReadFolder, RepeatedWork, Services,
-        SettleError, StartError, TopicReport, Tree, TreeOptions, View, export_log_heads,
+        KeySnapshot, Keys, KindReport, MultiCommit, MultiCommits, NameView, ReadFolder,
+        RepeatedWork, Services, SettleError, StartError, TopicReport, Tree, TreeOptions, View,
+        export_log_heads,
         hashing::{HashingOptions, HashingPool},
         hydrate, read_on_a_blocking_thread, settle_reserved_names,
     },
