@@ -180,7 +180,7 @@ impl Open {
 
     /// Tells whether another provider may say now who the person is: before the first proof, or where the organization
     /// requires it.
-    fn may_sign_on(&self, rules: &Rules) -> bool {
+    pub fn may_sign_on(&self, rules: &Rules) -> bool {
         let signs_in = rules.goal(&self.seed.kind).is_some_and(Goal::takes_sign_on);
         let waits = matches!(self.stage, Stage::Identify | Stage::Credential);
         signs_in && waits && (self.person.is_none() || self.sign_on.is_some())

@@ -38,7 +38,7 @@ pub async fn of_seed(app: &App, seed: &Seed) -> Result<SignOnOffer, HydrateError
 
 /// Lists what a flow offers now.
 pub async fn choices(app: &App, open: &Open) -> Result<SignOnChoices, HydrateError> {
-    if open.person.is_some() && open.sign_on.is_none() {
+    if !open.may_sign_on(&app.settings.flow_rules) {
         return Ok(SignOnChoices::default());
     }
     let mut offer = of_seed(app, &open.seed).await?;
