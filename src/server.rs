@@ -69,7 +69,8 @@ impl Running {
     /// refuses, nothing of what was started is left.
     pub async fn start(plan: Plan) -> Result<Self, ServerError> {
         let mut started = None;
-        let running = Self::start_noting(plan, &mut started).await;
+        // Boxed: everything that is started is built in it.
+        let running = Box::pin(Self::start_noting(plan, &mut started)).await;
         if let (Err(_), Some(system)) = (&running, started) {
             system.stop(STOP_TIMEOUT).await;
         }

@@ -1,4 +1,4 @@
-//! scim2-tester of PyPI makes, reads, changes and deletes Users and Groups of a live organization, attribute by attribute: no check
+//! scim2-tester of `PyPI` makes, reads, changes and deletes Users and Groups of a live organization, attribute by attribute: no check
 //! reports an error.
 //!
 //! `bin/python-for-tests scim -- cargo nextest run --test server scim_tester --run-ignored only` runs it.

@@ -43,7 +43,7 @@ async fn an_administrator_connects_a_directory_and_sees_what_it_did_and_was_refu
     assert!(visitor.says("Nothing among the last entries of the trail."), "{}", visitor.html());
     send(&mut visitor, "createApiKey", &[("name", "<i>Entra</i>")]).await;
     visitor.shows("Keep this key");
-    let html = visitor.html().to_owned();
+    let html = visitor.html();
     let key = html.split_once("id=\"key\">").unwrap().1.split('<').next().unwrap();
     assert!(!html.contains("<i>Entra"), "{html}");
     let scim = Scim::by(*server, "acme", key);
