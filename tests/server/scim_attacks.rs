@@ -205,3 +205,36 @@ async fn what_one_node_deletes_the_other_refuses_at_the_next_request() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bulk_is_done_whole_though_the_use_of_its_key_is_noted_meanwhile() {
+    let (server, scim) = provisioned().await;
+    let bulk = |round: usize| {
+        let user = |n: usize| {
+            let data = json!({ "schemas": [USER], "userName": format!("u{round}-{n}") });
+            json!({ "method": "POST", "path": "/Users", "bulkId": n.to_string(), "data": data })
+        };
+        let operations: Vec<Value> = (0..100).map(user).collect();
+        json!({ "schemas": ["urn:ietf:params:scim:api:messages:2.0:BulkRequest"], "Operations": operations })
+    };
+    for round in 0..3 {
+        // The first use of a key is noted, and moves its row on.
+        let scim = Scim::of(&server, "acme").await;
+        let (body, beside) = (bulk(round), scim.clone());
+        let doing = tokio::spawn(async move { beside.post("/Bulk", &body).await });
+        while !doing.is_finished() {
+            assert_eq!(scim.get("/ServiceProviderConfig").await.status, 200);
+        }
+        let done = doing.await.unwrap().json();
+        let operations = done["Operations"].as_array().unwrap();
+        let failed: Vec<&Value> = operations.iter().filter(|one| one["status"] != "201").collect();
+        assert!(
+            operations.len() == 100 && failed.is_empty(),
+            "{} failed: {:?}",
+            failed.len(),
+            failed.first()
+        );
+    }
+    drop(scim);
+    server.stop().await;
+}

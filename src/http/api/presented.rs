@@ -16,7 +16,7 @@ use crate::{
     },
 };
 use axum::http::{StatusCode, request::Parts};
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 const INVALID_PROOF: Problem = Problem::new(
     StatusCode::UNAUTHORIZED,
@@ -31,11 +31,19 @@ const USE_NONCE: Problem = Problem::new(
 );
 
 pub enum PresentedCredential<'a> {
-    Key(&'a str),
+    Key(Cow<'a, str>),
     Token(Arc<ReadToken>),
 }
 
 impl<'a> PresentedCredential<'a> {
+    /// The same, of which nothing is the request's.
+    pub fn into_owned(self) -> PresentedCredential<'static> {
+        match self {
+            Self::Key(text) => PresentedCredential::Key(Cow::Owned(text.into_owned())),
+            Self::Token(token) => PresentedCredential::Token(token),
+        }
+    }
+
     /// Reads it, once for each request: its proof is used up. A token must be for an audience that is taken.
     pub async fn of(
         app: &App,
@@ -50,7 +58,7 @@ impl<'a> PresentedCredential<'a> {
         })?;
         let PresentedToken { token, scheme } = given;
         if token.starts_with(API_KEY_PREFIX) && scheme == Scheme::Bearer {
-            return Ok(Self::Key(token));
+            return Ok(Self::Key(Cow::Borrowed(token)));
         }
         let (method, path, headers) = (&head.method, head.uri.path(), &head.headers);
         let RequestCertificate(certificate) = RequestCertificate::of(head);

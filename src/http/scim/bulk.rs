@@ -14,11 +14,11 @@ use crate::{
 /// How often one operation is decided while other changes come between.
 const TRIES: usize = 4;
 
-pub async fn post(call: ScimCall) -> Answer {
+pub async fn post(mut call: ScimCall) -> Answer {
     let mut bulk = Bulk::read(&call.body)?;
     while let Some(operation) = bulk.take_next() {
         let place = operation.place;
-        let result = match carry_out(&call, operation).await {
+        let result = match carry_out(&mut call, operation).await {
             Ok(outcome) => outcome.into_result(),
             Err(ScimRefusal { error, .. }) => BulkResult::failure(&error),
         };
@@ -27,14 +27,16 @@ pub async fn post(call: ScimCall) -> Answer {
     Ok(Outcome::of(bulk.response()))
 }
 
-async fn carry_out(call: &ScimCall, operation: BulkOperation) -> Answer {
+async fn carry_out(call: &mut ScimCall, operation: BulkOperation) -> Answer {
     let BulkOperation { method, endpoint, id, version, data, .. } = operation;
-    let part = call.part(id.as_deref(), version.as_deref(), data.unwrap_or_default());
+    let mut part = call.part(id.as_deref(), version.as_deref(), data.unwrap_or_default());
     for _ in 1..TRIES {
         match one(part.clone(), method, endpoint).await {
-            Err(refused) if refused.is_conflict => {}
+            // It is decided again on what is true now, by a caller who is still let in.
+            Err(refused) if refused.is_conflict => call.renew().await?,
             answer => return answer,
         }
+        part.caller = call.caller.clone();
     }
     one(part, method, endpoint).await
 }

@@ -50,6 +50,16 @@ pub struct ScimCall {
     pub base: String,
     incoming: Arc<Incoming>,
     pub body: Arc<Map<String, Value>>,
+    doorway: Arc<Doorway>,
+}
+
+/// By what the caller was let in, and is let in again.
+struct Doorway {
+    operation: &'static Operation,
+    slug: String,
+    context: Context,
+    credential: PresentedCredential<'static>,
+    headers: HeaderMap,
 }
 
 /// What a request says beside its body.
@@ -72,6 +82,13 @@ impl ScimCall {
 
     pub fn query(&self) -> &[(String, String)] {
         &self.incoming.query
+    }
+
+    /// Judges the caller again: what they were let in by may have moved on, such as a key whose use was noted.
+    pub async fn renew(&mut self) -> Result<(), ScimRefusal> {
+        let let_in = self.doorway.let_in(&self.app).await;
+        self.caller = let_in.map_err(|denied| ScimRefusal::from(denied.into_parts().0))?;
+        Ok(())
     }
 
     pub fn slug(&self) -> &str {
@@ -169,6 +186,22 @@ impl ScimChange {
     }
 }
 
+impl Doorway {
+    /// Lets the caller in, or notes why not.
+    async fn let_in(&self, app: &App) -> Result<Caller, Denied> {
+        let mut caller = Caller::of(app, self.context.clone(), &self.credential).await?;
+        if let Err(why) = judge(app, &caller, &self.slug).await {
+            caller.note_use(app);
+            api::note_refusal(app, &caller, self.operation.name, why.problem.code).await?;
+            return Err(why);
+        }
+        if caller.is_administrator() {
+            caller.context = caller.context.because(api::reason(&self.headers)?);
+        }
+        Ok(caller)
+    }
+}
+
 /// Answers a request for an operation.
 pub async fn serve(
     operation: &'static Operation,
@@ -197,24 +230,14 @@ async fn admit(
     let scheme = bearer::presented(&head.headers).map_or(Scheme::Bearer, |one| one.scheme);
     let denied = |denied: Denied| refusal(&app, &slug, scheme, denied);
     let base = base(&app.issuer, &slug);
-    let let_in = async |context: Context, presented: &PresentedCredential<'_>| {
-        let mut caller = Caller::of(&app, context, presented).await?;
-        if let Err(why) = judge(&app, &caller, &slug).await {
-            caller.note_use(&app);
-            api::note_refusal(&app, &caller, operation.name, why.problem.code).await?;
-            return Err(why);
-        }
-        if caller.is_administrator() {
-            caller.context = caller.context.because(api::reason(&head.headers)?);
-        }
-        Ok::<_, Denied>(caller)
-    };
-    let (presented, mut caller) = {
+    let (doorway, mut caller) = {
         let _permit = app.limits.request_permits.work(address).map_err(Problem::from)?;
         let presented = PresentedCredential::of(&app, &context, &head, |aud| aud == base).await;
-        let presented = presented.map_err(denied)?;
-        let caller = let_in(context.clone(), &presented).await.map_err(denied)?;
-        (presented, caller)
+        let credential = presented.map_err(denied)?.into_owned();
+        let (slug, headers) = (slug.clone(), head.headers.clone());
+        let doorway = Doorway { operation, slug, context, credential, headers };
+        let caller = doorway.let_in(&app).await.map_err(denied)?;
+        (Arc::new(doorway), caller)
     };
     if caller.is_administrator() {
         api::administered(&app, &caller, &slug, operation.name).await?;
@@ -241,6 +264,7 @@ async fn admit(
             base: base.clone(),
             incoming: incoming.clone(),
             body: body.clone(),
+            doorway: doorway.clone(),
         });
         let answer = answer.await;
         made += 1;
@@ -249,7 +273,7 @@ async fn admit(
             break answer;
         }
         // Nothing happened: it is decided again on what is true now, by a caller who is still let in.
-        caller = let_in(context.clone(), &presented).await.map_err(denied)?;
+        caller = doorway.let_in(&app).await.map_err(denied)?;
     };
     if let Err(refused) = &answer
         && let Some(code) = noted(&refused.error)
