@@ -82,25 +82,10 @@ impl Running {
         plan: Plan,
         started: &mut Option<Arc<System>>,
     ) -> Result<Self, ServerError> {
-        let RuntimeOptions {
-            clock,
-            mut tree,
-            hashing,
-            limits,
-            connections,
-            drain,
-            flows,
-            passwords,
-            client_documents,
-            claims_hook,
-            attestation,
-            messages,
-            statement_issuers,
-            outbound,
-            upstreams,
-            txt_resolver,
-            fault_injection,
-        } = plan.runtime_options;
+        let run = plan.runtime_options;
+        let (mut tree, flows, messages) = (run.tree, run.flows, run.messages);
+        let (outbound, attestation) = (run.outbound, run.attestation);
+        let (connections, drain) = (run.connections, run.drain);
         raise_limit();
         if let Issuer::Named(issuer) = &plan.issuer {
             messages.speak_for(issuer);
@@ -112,13 +97,13 @@ impl Running {
         let system = System::start(SystemOptions {
             store: plan.store,
             read_folder: plan.read_folder,
-            clock,
+            clock: run.clock,
             dice: Arc::new(SystemDice),
             tree,
-            hashing,
+            hashing: run.hashing,
             couriers: couriers(&messages, &logouts, &hooks, &pings),
-            txt_resolver,
-            fault_injection,
+            txt_resolver: run.txt_resolver,
+            fault_injection: run.fault_injection,
         });
         let system = Arc::new(system.await?);
         *started = Some(system.clone());
@@ -140,22 +125,22 @@ impl Running {
             lifetimes: plan.lifetimes,
             hosts: plan.hosts,
             key_set_age: tree.keys.published_for,
-            limits,
+            limits: run.limits,
             addresses: addresses.clone(),
             screens: plan.screens,
             links: plan.links,
             dpop_nonce: plan.dpop_nonce,
             mutual_tls,
             registration: plan.registration,
-            statement_issuers,
+            statement_issuers: run.statement_issuers,
             sign_up: plan.sign_up,
             flow_rules,
             rates: plan.rates,
             quiet_hours: plan.quiet_hours,
-            passwords,
-            client_documents,
-            upstreams,
-            claims_hook,
+            passwords: run.passwords,
+            client_documents: run.client_documents,
+            upstreams: run.upstreams,
+            claims_hook: run.claims_hook,
             attestation,
             channels,
             locale: plan.locale,

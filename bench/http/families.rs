@@ -99,6 +99,7 @@ impl Written {
 pub fn grant(scene: &Scene) -> Outcome<Grant> {
     let (id, organization) = (draw_uuid(&SystemDice), scene.organization.clone());
     Ok(Grant {
+        sign_on: None,
         client_id: scene.portal.clone(),
         account: Some(draw_uuid(&SystemDice)),
         session: Some(draw_id(&SystemDice)),

@@ -93,7 +93,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
     runtime_options.messages =
         Messages::configured(config, clock.clone(), Some(Mailbox::new(clock)))
             .map_err(Failure::Configuration)?;
-    let started = Running::start(Plan {
+    let started = Box::pin(Running::start(Plan {
         issuer: Issuer::Localhost,
         store: store.clone(),
         read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Accepted)),
@@ -114,7 +114,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         rates: rates(&config.limits),
         quiet_hours: config.limits.quiet_hours,
         runtime_options,
-    })
+    }))
     .await;
     started.map_err(|error| match error {
         ServerError::Listen { address, source }

@@ -43,7 +43,7 @@ pub(super) async fn run(given: CommandSettings) -> Result<(), Failure> {
 /// Starts the server; what only shows then must be mended like what showed before.
 pub(super) async fn start(plan: Plan) -> Result<Running, Failure> {
     let store = plan.store.clone();
-    Running::start(plan).await.map_err(|error| refused(error, &store))
+    Box::pin(Running::start(plan)).await.map_err(|error| refused(error, &store))
 }
 
 /// What must be mended first is told apart from what may succeed later.

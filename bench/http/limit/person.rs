@@ -64,6 +64,7 @@ impl Person {
         let (scene, grant) = (&placed.scene, grant(&placed.scene)?);
         let membership = grant.membership.as_ref().and_then(|one| one.id.clone()).map(Into::into);
         let claims = Claims {
+            sso: false,
             iss: placed.issuer.clone().into(),
             sub: grant.account.clone().unwrap_or_default().into(),
             aud: scene.resource.clone().into(),

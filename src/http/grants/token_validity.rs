@@ -375,10 +375,8 @@ impl ValidityReading<'_> {
             (None, Some(home)) => home.epoch,
             (_, None) => 0,
         };
-        let of_connection = match self.connection_epoch(person, member.and(home)).await? {
-            Some(epoch) => epoch,
-            None => return Ok(None),
-        };
+        let of_connection = self.connection_epoch(person, member.and(home)).await?;
+        let Some(of_connection) = of_connection else { return Ok(None) };
         let of_consent = self.consent_epoch().await?;
         let epochs = [of_member, known.epoch, of_consent, client.epoch, of_connection];
         if basis.epoch != epochs.into_iter().fold(0, u64::saturating_add) {

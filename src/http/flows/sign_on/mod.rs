@@ -35,22 +35,19 @@ pub fn redirect_uri(app: &App, connection: &str) -> String {
 
 /// Returns what we are at the provider of a connection.
 pub fn client(app: &App, known: &Known) -> Result<UpstreamClient, Problem> {
-    let authentication = match &known.secret {
-        Some(secret) => {
-            let vault = app.crypto.vault.now();
-            let opened = vault.open(SECRET_PURPOSE, known.id.as_bytes(), secret.sealed.expose());
-            let secret = opened.map_err(|error| {
-                tracing::error!(%error, connection = known.id, "a secret cannot be opened");
-                Problem::UNAVAILABLE
-            })?;
-            Authentication::Secret(secret)
-        }
-        None => {
-            let keys = app.crypto.keys.borrow();
-            let ours = [SigningAlgorithm::Es256, SigningAlgorithm::Rs256, SigningAlgorithm::EdDsa];
-            let signers = ours.into_iter().filter_map(|one| keys.signer(one).cloned());
-            Authentication::PrivateKeyJwt(signers.collect())
-        }
+    let authentication = if let Some(secret) = &known.secret {
+        let vault = app.crypto.vault.now();
+        let opened = vault.open(SECRET_PURPOSE, known.id.as_bytes(), secret.sealed.expose());
+        let secret = opened.map_err(|error| {
+            tracing::error!(%error, connection = known.id, "a secret cannot be opened");
+            Problem::UNAVAILABLE
+        })?;
+        Authentication::Secret(secret)
+    } else {
+        let keys = app.crypto.keys.borrow();
+        let ours = [SigningAlgorithm::Es256, SigningAlgorithm::Rs256, SigningAlgorithm::EdDsa];
+        let signers = ours.into_iter().filter_map(|one| keys.signer(one).cloned());
+        Authentication::PrivateKeyJwt(signers.collect())
     };
     Ok(UpstreamClient {
         kind: known.kind,
