@@ -277,6 +277,18 @@ const OTHER_ORGANIZATION: Problem = Problem::new(
     "the token speaks for another organization",
 );
 
+pub const PERSON_REQUIRED: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "person_required",
+    "a person does this, by a token of their own or on the page of the organization",
+);
+
+const STEP_UP_REQUIRED: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "step_up_required",
+    "two factors are needed: sign in again with acr_values=aal2",
+);
+
 /// What it makes would outlive the chain that the token hangs on (adr/0111).
 pub const IN_PERSON: Problem = Problem::new(
     StatusCode::FORBIDDEN,
@@ -410,6 +422,14 @@ impl Call {
     /// Tells whether the caller reaches across organizations.
     pub fn administers(&self) -> bool {
         self.caller.administers()
+    }
+
+    /// Refuses every caller but a person who is there in person and has proved two factors (contract §7).
+    pub fn demand_person_at_aal2(&self) -> Result<(), Problem> {
+        if !self.caller.is_person() || self.caller.is_delegate() {
+            return Err(PERSON_REQUIRED);
+        }
+        if self.caller.is_at_aal2() { Ok(()) } else { Err(STEP_UP_REQUIRED) }
     }
 }
 

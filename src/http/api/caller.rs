@@ -280,6 +280,11 @@ impl Caller {
         matches!(self.holder, Holder::Administrator { .. })
     }
 
+    /// Tells whether a person acts, or a program on their behalf.
+    pub fn is_person(&self) -> bool {
+        !matches!(self.holder, Holder::Client { .. } | Holder::Key { .. })
+    }
+
     /// Tells whether it acts with a token that is held for another party.
     pub fn is_delegate(&self) -> bool {
         self.token.as_ref().is_some_and(|token| token.delegated)
@@ -302,9 +307,8 @@ impl Caller {
     /// Refuses a person who has proved less than their organization requires (RFC 9470 §3).
     pub fn is_sure_enough(&self, home: &organization::Known) -> Result<(), Denied> {
         let required = home.required_acr;
-        let is_person = !matches!(self.holder, Holder::Client { .. } | Holder::Key { .. });
         let met = self.level.is_some_and(|level| level >= required.level());
-        if !is_person || required.is_least() || met {
+        if !self.is_person() || required.is_least() || met {
             return Ok(());
         }
         Err(unsure(required))
