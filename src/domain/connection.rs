@@ -33,6 +33,9 @@ pub const CONNECTION_ISSUERS: &str = "connection_issuers";
 /// No organization has more.
 pub const MOST_CONNECTIONS: u32 = 50;
 
+/// A secret has so many bytes at most: a key in a file is one, too.
+pub const LONGEST_SECRET: usize = 4096;
+
 const LONGEST_NAME: usize = 100;
 const LONGEST_TEXT: usize = 512;
 
@@ -206,6 +209,19 @@ impl Connection {
 }
 
 impl Draft {
+    /// Tells whether it changes what a connection believes, and from whom: what wants a person (contract §7).
+    pub fn changes_belief(&self, held: &Known) -> bool {
+        fn differs<T: PartialEq>(given: Option<&T>, held: &T) -> bool {
+            given.is_some_and(|given| given != held)
+        }
+        differs(self.client_id.as_ref(), &held.client_id)
+            || differs(self.secret.as_ref(), &held.secret)
+            || differs(self.believe_acr.as_ref(), &held.believe_acr)
+            || differs(self.scim_subject.as_ref(), &held.scim_subject)
+            || differs(self.company.as_ref(), &held.company)
+            || differs(self.roles.as_ref(), &held.roles)
+    }
+
     fn applied_to(&self, held: Option<&Known>, now: Timestamp) -> Result<Known, Refusal> {
         let text = |given: &Option<String>, held: Option<&String>, field: &'static str| {
             let text = given.as_ref().or(held).ok_or(Refusal::Missing(field))?;

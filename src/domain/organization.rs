@@ -180,6 +180,20 @@ impl Known {
     }
 }
 
+impl Known {
+    /// Returns what makes it require a connection, or require it no more; nothing where that is so.
+    pub fn requiring(&self, connection: &str, required: bool) -> Option<Draft> {
+        let mut ids = self.required_connections.clone();
+        if ids.iter().any(|id| id == connection) == required {
+            return None;
+        }
+        ids.retain(|id| id != connection);
+        ids.extend(required.then(|| connection.to_owned()));
+        let slug = self.slug.clone();
+        Some(Draft { slug, required_connections: Some(ids), ..Draft::default() })
+    }
+}
+
 impl Organization {
     pub fn known(&self) -> Option<&Known> {
         match self {

@@ -187,6 +187,8 @@ macro_rules! endpoints {
             API_DOMAINS "/api/organizations/{organization}/domains" ()
             API_DOMAIN "/api/organizations/{organization}/domains/{domain}" ()
             API_DOMAIN_VERIFY "/api/organizations/{organization}/domains/{domain}/verify" ()
+            API_CONNECTIONS "/api/organizations/{organization}/connections" ()
+            API_CONNECTION "/api/organizations/{organization}/connections/{connection}" ()
         }
         scim {
             SCIM_USERS "/scim/v2/{organization}/Users" ()
@@ -273,6 +275,14 @@ endpoints!(constants);
 
 /// Where another provider sends the browser back to, for each connection.
 pub const SSO_CALLBACK: &str = "/connect/sso/{connection}/callback";
+
+/// Where another provider tells of a logout, for each connection.
+pub const SSO_LOGOUT: &str = "/connect/sso/{connection}/logout";
+
+/// Returns the address of a path of ours that each connection has for itself.
+pub fn of_connection(issuer: &str, path: &str, connection: &str) -> String {
+    format!("{issuer}{}", path.replace("{connection}", connection))
+}
 
 /// Where SCIM of every organization lies.
 pub const SCIM: &str = "/scim/v2";

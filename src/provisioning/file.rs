@@ -3,6 +3,7 @@
 use super::{
     accounts::{self, Person},
     clients,
+    connections::{self, ConnectionEntry},
     domains::DomainEntry,
     lines::Declared,
     organizations, resources,
@@ -26,6 +27,8 @@ pub struct File {
     pub organizations: Vec<Declared<organization::Draft>>,
     /// Of the organizations.
     pub domains: Vec<Declared<DomainEntry>>,
+    /// Of the organizations, then those of none.
+    pub connections: Vec<Declared<ConnectionEntry>>,
     pub accounts: Vec<Declared<Person>>,
     pub clients: Vec<Declared<client::Draft>>,
 }
@@ -47,21 +50,24 @@ impl File {
         let complaints = &mut reading.complaints;
         let resources = root.tables("resource", complaints);
         let organizations = root.tables("organization", complaints);
+        let connections = root.tables("connection", complaints);
         let accounts = root.tables("account", complaints);
         let clients = root.tables("client", complaints);
         root.finish(complaints);
-        let declared = [&resources, &organizations, &accounts, &clients];
+        let declared = [&resources, &organizations, &connections, &accounts, &clients];
         if declared.map(Vec::len).iter().sum::<usize>() > MOST_ENTITIES {
             reading.complain(0, format!("declares more than {MOST_ENTITIES} entities"));
             return Err(reading.complaints);
         }
-        let file = Self {
+        let mut file = Self {
             resources: read_all(resources, resources::read, &mut reading),
             organizations: read_all(organizations, organizations::read, &mut reading),
             domains: std::mem::take(&mut reading.domains),
+            connections: std::mem::take(&mut reading.connections),
             accounts: read_all(accounts, accounts::read, &mut reading),
             clients: read_all(clients, clients::read, &mut reading),
         };
+        file.connections.extend(read_all(connections, connections::read, &mut reading));
         let mut complaints = reading.complaints;
         if complaints.is_empty() {
             return Ok(file);
@@ -72,8 +78,8 @@ impl File {
 
     /// How many entities it declares.
     pub fn len(&self) -> usize {
-        let Self { resources, organizations, domains, accounts, clients } = self;
-        let of_organizations = organizations.len() + domains.len();
+        let Self { resources, organizations, domains, connections, accounts, clients } = self;
+        let of_organizations = organizations.len() + domains.len() + connections.len();
         resources.len() + of_organizations + accounts.len() + clients.len()
     }
 

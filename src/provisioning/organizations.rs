@@ -1,7 +1,7 @@
-//! `[[organization]]`: its condition, its roles, its domains and its brand.
+//! `[[organization]]`: its condition, its roles, its domains, its connections and its brand.
 
 use super::{
-    brand, domains,
+    brand, connections, domains,
     lines::{Declared, Lines},
     table::{Reading, Table},
 };
@@ -19,6 +19,7 @@ const ROLES: &str = "role";
 const PERMISSIONS: &str = "permissions";
 
 const DOMAINS: &str = "domain";
+const CONNECTIONS: &str = "connection";
 
 pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<Draft>> {
     let mut table = Table::new("organization", section, reading);
@@ -31,6 +32,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     let sections = table.tables(ROLES);
     let roles = sections.map(|sections| roles(sections, &mut table));
     let domains = table.tables(DOMAINS);
+    let connections = table.tables(CONNECTIONS);
     let section = table.table("brand");
     let brand = section.map(|section| brand::read(section, table.reading));
     if let Some(Located { value, line }) = &slug {
@@ -38,6 +40,8 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     }
     let named = slug.as_ref().map(|slug| slug.value.as_str());
     domains::read(domains.unwrap_or_default(), named, table.reading);
+    let sections = connections.unwrap_or_default();
+    connections::read_of_organization(sections, named, table.reading);
     let lines = table.finish();
     let slug = slug?.value;
     let draft = Draft {

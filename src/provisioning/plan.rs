@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 use std::fmt;
 
 /// The entities of a file in the order in which they are decided on: resources, organizations,
-/// their domains, accounts, clients, and among them as the file has them.
+/// their domains, connections, accounts, clients, and among them as the file has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     pub steps: Vec<Step>,
@@ -55,7 +55,7 @@ impl Serialize for Removal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     pub kind: &'static str,
-    /// The name by which the file knows it: `identifier`, `slug`, `domain`, `email`, `client_id`.
+    /// The name by which the file knows it: `identifier`, `slug`, `domain`, `name`, `email`, `client_id`.
     pub id: String,
     pub outcome: Provisioned,
 }

@@ -1,6 +1,7 @@
 //! Has every machine decide on its draft, and gathers what they answer.
 
 mod accounts;
+mod connections;
 mod domains;
 mod warnings;
 
@@ -64,6 +65,10 @@ pub(super) struct Planner<'a, 'b> {
     meant: HashMap<&'a str, organization::Known>,
     /// The places for domains that organizations have no more, as far as they were looked at.
     places: HashMap<String, BTreeSet<u8>>,
+    /// Who has an issuer within an organization, of the connections of the file.
+    issuers: HashMap<String, String>,
+    /// How many connections organizations have, as far as they were counted.
+    connections: HashMap<String, usize>,
     /// The accounts that are to be created.
     newborn: Vec<&'a Declared<Person>>,
     steps: Vec<Step>,
@@ -87,6 +92,8 @@ impl<'a, 'b> Planner<'a, 'b> {
             resources: resources.map(|declared| declared.draft.identifier.as_str()).collect(),
             meant: HashMap::new(),
             places: HashMap::new(),
+            issuers: HashMap::new(),
+            connections: HashMap::new(),
             newborn: Vec::new(),
             steps: Vec::with_capacity(file.len()),
             removals: Vec::new(),
@@ -113,6 +120,10 @@ impl<'a, 'b> Planner<'a, 'b> {
         }
         for declared in &file.domains {
             self.domain(declared).await?;
+            progress.advance();
+        }
+        for declared in &file.connections {
+            self.connection(declared).await?;
             progress.advance();
         }
         for declared in &file.accounts {

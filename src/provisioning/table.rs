@@ -1,6 +1,7 @@
 //! A table of the file while it is read: takes what is there, notes its line, complains of the rest.
 
 use super::{
+    connections::ConnectionEntry,
     domains::DomainEntry,
     lines::{Declared, Lines},
 };
@@ -30,6 +31,8 @@ pub(super) struct Reading {
     pub(super) logos: usize,
     /// The domains of its organizations, so far.
     pub(super) domains: Vec<Declared<DomainEntry>>,
+    /// The connections of its organizations, so far.
+    pub(super) connections: Vec<Declared<ConnectionEntry>>,
 }
 
 impl Reading {

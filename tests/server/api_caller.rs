@@ -30,7 +30,7 @@ slug = "acme"
   permissions = ["invoices:*"]
   [[organization.role]]
   name = "administrator"
-  permissions = ["accounts:*", "organizations:*", "memberships:*", "roles:*", "clients:*", "apikeys:*", "audit:*", "domains:*"]
+  permissions = ["accounts:*", "organizations:*", "memberships:*", "roles:*", "clients:*", "apikeys:*", "audit:*", "domains:*", "connections:*"]
   [[organization.role]]
   name = "auditor"
   permissions = ["audit:read"]
@@ -39,7 +39,7 @@ slug = "acme"
 slug = "other"
   [[organization.role]]
   name = "administrator"
-  permissions = ["accounts:*", "organizations:*", "memberships:*", "roles:*", "clients:*", "apikeys:*", "audit:*", "domains:*"]
+  permissions = ["accounts:*", "organizations:*", "memberships:*", "roles:*", "clients:*", "apikeys:*", "audit:*", "domains:*", "connections:*"]
 
 [[account]]
 email = "rita@acme.test"
@@ -68,7 +68,7 @@ roles = ["auditor"]
 pub const EVERYTHING: &str = "organizations:read organizations:write roles:read roles:write \
                               memberships:read memberships:write clients:read clients:write \
                               accounts:read apikeys:read apikeys:write audit:read audit:write \
-                              domains:read domains:write";
+                              domains:read domains:write connections:read connections:write";
 
 /// Opens a provider that knows all of them.
 pub async fn directory() -> TestServer {

@@ -25,7 +25,7 @@ slug = "acme"
   permissions = ["invoices:*"]
   [[organization.role]]
   name = "administrator"
-  permissions = ["accounts:*", "organizations:*", "memberships:*", "roles:*", "clients:*", "apikeys:*", "audit:*", "domains:*"]
+  permissions = ["accounts:*", "organizations:*", "memberships:*", "roles:*", "clients:*", "apikeys:*", "audit:*", "domains:*", "connections:*"]
   [[organization.role]]
   name = "auditor"
   permissions = ["audit:read"]

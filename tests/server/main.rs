@@ -54,6 +54,7 @@ mod codes;
 mod commands;
 #[path = "../conformance/mod.rs"]
 mod conformance;
+mod connections;
 mod consents;
 mod contexts;
 #[path = "../shared/database.rs"]

@@ -3,8 +3,8 @@
 use super::Refusal;
 use crate::domain::{
     authority::{
-        Audience, Bound, Grantor, PROVISION, Permission, Permissions, RequestedAuthority, Scopes,
-        narrow,
+        Audience, Bound, FILLING_ROLES, Grantor, Permission, Permissions, RequestedAuthority,
+        Scopes, narrow,
     },
     authorization_details::Details,
     client::{GrantType, KnownClient},
@@ -89,7 +89,8 @@ impl Backing {
         bounds.extend(grantor.map(|one| roles(&one.grantable)));
         pass(home, permissions.iter(), &bounds)?;
         let unbounded = matches!(self, Self::Operator) && grantor.is_none();
-        if !unbounded && permissions.iter().any(|one| one.covers(PROVISION)) {
+        let fills = |one: &Permission| FILLING_ROLES.iter().any(|filling| one.covers(filling));
+        if !unbounded && permissions.iter().any(fills) {
             // It could be given to any member: what roles confer must be held as well (contract §7).
             let conferred = home.roles.iter().flat_map(|role| &role.permissions);
             bounds.truncate(of_issuer);

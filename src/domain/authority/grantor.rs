@@ -8,8 +8,18 @@ use super::{PROVISION, Permission, Permissions, RESERVED_RESOURCES, Scopes, own_
 use crate::domain::reserved_names::ReservedNames;
 
 /// Scopes of our own API by which a client gives authority to others in a person's name.
-pub const GRANTING_SCOPES: [&str; 5] =
-    ["roles:write", "memberships:write", "clients:write", "apikeys:write", PROVISION];
+pub const GRANTING_SCOPES: [&str; 6] = [
+    "roles:write",
+    "memberships:write",
+    "clients:write",
+    "apikeys:write",
+    "connections:write",
+    PROVISION,
+];
+
+/// Permissions that fill every role of an organization, whatever it confers: through a directory, or by the mappings
+/// of a connection (contract §7).
+pub const FILLING_ROLES: [&str; 2] = [PROVISION, "connections:write"];
 
 /// What a caller holds in one organization, and what of that it may give to others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ mod permission;
 mod scope;
 
 pub use audience::{Audience, OwnedScope, WrongTarget, audience};
-pub use grantor::{GRANTING_SCOPES, Grantor};
+pub use grantor::{FILLING_ROLES, GRANTING_SCOPES, Grantor};
 pub use narrow::{Bound, GrantedAuthority, RequestedAuthority, Widening, narrow};
 pub(in crate::domain) use permission::actions_of;
 pub use permission::{

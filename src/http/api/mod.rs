@@ -23,6 +23,7 @@ mod call;
 mod caller;
 mod change;
 mod clients;
+mod connections;
 mod credential;
 mod delegations;
 mod denied;

@@ -1,8 +1,8 @@
 //! The table of operations.
 
 use super::{
-    accounts, activity, audit, clients, delegations, domains, export, impersonation, invitations,
-    keys, members,
+    accounts, activity, audit, clients, connections, delegations, domains, export, impersonation,
+    invitations, keys, members,
     operation::{Operation, Verb},
     organizations, roles, webhooks,
 };
@@ -432,5 +432,49 @@ pub static OPERATIONS: &[Operation] = {
             handled!(domains::verify),
         )
         .gives::<domains::Domain>(200),
+        Operation::new(
+            (Get, routes::API_CONNECTIONS),
+            "listConnections",
+            "connections:read",
+            "Lists the providers by which members sign in, by name.",
+            handled!(connections::list),
+        )
+        .lists::<connections::Connection>(&[]),
+        Operation::new(
+            (Post, routes::API_CONNECTIONS),
+            "createConnection",
+            "connections:write",
+            "Connects a provider. Only a member does this, in person and with two factors proved.",
+            handled!(connections::create),
+        )
+        .takes::<connections::NewConnection>()
+        .gives::<connections::Connection>(201),
+        Operation::new(
+            (Get, routes::API_CONNECTION),
+            "getConnection",
+            "connections:read",
+            "Shows a connection; never its secret.",
+            handled!(connections::show),
+        )
+        .gives::<connections::Connection>(200),
+        Operation::new(
+            (Patch, routes::API_CONNECTION),
+            "changeConnection",
+            "connections:write",
+            "Changes a connection. What it believes, a member changes in person, with two factors proved. Another client_id or secret ends what rests on the connection.",
+            handled!(connections::change),
+        )
+        .takes::<connections::ConnectionChange>()
+        .gives::<connections::Connection>(200)
+        .at_version(),
+        Operation::new(
+            (Delete, routes::API_CONNECTION),
+            "deleteConnection",
+            "connections:write",
+            "Deletes a connection and forgets its identities; what rests on it ends.",
+            handled!(connections::delete),
+        )
+        .gives_nothing()
+        .at_version(),
     ]
 };

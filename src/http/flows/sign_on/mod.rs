@@ -7,14 +7,12 @@ pub use identity::{Resolved, resolve};
 pub use offer::{ConnectionChoice, SignOnChoices, choices, of_seed};
 
 use crate::{
+    crypto::open_client_secret,
     domain::{connection::Known, signing_keys::SigningAlgorithm},
     http::{answer::error::Problem, app::App, routes},
     upstream::{Authentication, UpstreamClient},
 };
 use axum::http::StatusCode;
-
-/// What the secrets of connections are sealed for.
-pub const SECRET_PURPOSE: &str = "connection secret";
 
 pub const SSO_REFUSED: Problem = Problem::new(
     StatusCode::UNAUTHORIZED,
@@ -30,18 +28,17 @@ pub const UPSTREAM_UNAVAILABLE: Problem = Problem::new(
 
 /// Returns where a provider sends the browser back to: an address of its own for each connection (RFC 9700 §4.4.2).
 pub fn redirect_uri(app: &App, connection: &str) -> String {
-    format!("{}{}", app.issuer, routes::SSO_CALLBACK.replace("{connection}", connection))
+    routes::of_connection(&app.issuer, routes::SSO_CALLBACK, connection)
 }
 
 /// Returns what we are at the provider of a connection.
 pub fn client(app: &App, known: &Known) -> Result<UpstreamClient, Problem> {
-    let authentication = if let Some(secret) = &known.secret {
-        let vault = app.crypto.vault.now();
-        let opened = vault.open(SECRET_PURPOSE, known.id.as_bytes(), secret.sealed.expose());
-        let secret = opened.map_err(|error| {
-            tracing::error!(%error, connection = known.id, "a secret cannot be opened");
-            Problem::UNAVAILABLE
-        })?;
+    let vault = app.crypto.vault.now();
+    let secret = open_client_secret(&vault, known).map_err(|error| {
+        tracing::error!(%error, connection = known.id, "a secret cannot be opened");
+        Problem::UNAVAILABLE
+    })?;
+    let authentication = if let Some(secret) = secret {
         Authentication::Secret(secret)
     } else {
         let keys = app.crypto.keys.borrow();

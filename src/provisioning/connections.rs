@@ -1,0 +1,134 @@
+//! `[[organization.connection]]` and `[[connection]]`: providers by which people sign in, and what is wrong with those there are.
+
+use super::{
+    lines::{Declared, Lines},
+    table::{Reading, Table, excerpt},
+};
+use crate::{
+    config::{Located, Section, read_bytes},
+    domain::{
+        Secret,
+        connection::{Draft, LONGEST_SECRET, Refusal},
+        upstream::{Kind, RoleMapping},
+    },
+};
+
+/// The list in which the role of a mapping is found again.
+pub(super) const ROLES: &str = "roles";
+
+const SECRET_FILE: &str = "client_secret_file";
+
+/// A connection that a file declares; it is known by its organization and its name.
+#[derive(Debug)]
+pub struct ConnectionEntry {
+    /// The slug.
+    pub organization: Option<String>,
+    pub name: String,
+    /// Without an id and a secret.
+    pub draft: Draft,
+    pub secret: Option<Secret>,
+}
+
+/// Reads the connections of an organization.
+pub(super) fn read_of_organization(
+    sections: Vec<Section>,
+    slug: Option<&str>,
+    reading: &mut Reading,
+) {
+    for section in sections {
+        let table = Table::new("organization.connection", section, reading);
+        // What is wrong with the organization has been said.
+        let entry = entry(table, slug);
+        reading.connections.extend(entry.filter(|_| slug.is_some()));
+    }
+}
+
+/// Reads a connection of no organization.
+pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<ConnectionEntry>> {
+    entry(Table::new("connection", section, reading), None)
+}
+
+fn entry(mut table: Table<'_>, slug: Option<&str>) -> Option<Declared<ConnectionEntry>> {
+    table.demand(&["name", "kind"]);
+    let name = table.text("name");
+    let kind = kind(&mut table);
+    let issuer = table.text("issuer").map(|issuer| issuer.value);
+    let usual = kind.and_then(Kind::usual_issuer).map(str::to_owned);
+    let secret = secret(&mut table);
+    let sections = table.tables(ROLES);
+    let roles = sections.map(|sections| roles(sections, &mut table));
+    let draft = Draft {
+        id: String::new(),
+        organization: slug.map(str::to_owned),
+        name: name.as_ref().map(|name| name.value.clone()),
+        kind,
+        issuer: issuer.or(usual),
+        client_id: table.text("client_id").map(|client_id| client_id.value),
+        secret: None,
+        required: table.flag("required"),
+        believe_acr: table.flag("believe_acr"),
+        scim_subject: table.flag("scim_subject"),
+        company: table.text("company").map(|company| Some(company.value)),
+        roles,
+    };
+    let Some(Located { value: name, line }) = name else {
+        table.finish();
+        return None;
+    };
+    let place = slug.map_or_else(|| name.clone(), |slug| format!("{name} of {slug}"));
+    table.reading.once("connection", &place, line);
+    let lines = table.finish();
+    let organization = slug.map(str::to_owned);
+    Some(Declared { draft: ConnectionEntry { organization, name, draft, secret }, lines })
+}
+
+fn kind(table: &mut Table<'_>) -> Option<Kind> {
+    let Located { value, line } = table.text("kind")?;
+    let kind = Kind::by_name(&value);
+    match (kind, value.as_str()) {
+        (Some(_), _) => {}
+        (None, "saml") => table.complain_of("kind", line, "`saml` is not in this version yet"),
+        (None, _) => table.complain_of("kind", line, "must be one of oidc, github"),
+    }
+    kind
+}
+
+/// Reads the file that is named, as it is now; a line feed at its end is no part of the secret.
+fn secret(table: &mut Table<'_>) -> Option<Secret> {
+    let Located { value, line } = table.text(SECRET_FILE)?;
+    let Some(folder) = &table.reading.folder else {
+        table.complain_of(SECRET_FILE, line, "names a file, and there is no folder to look in");
+        return None;
+    };
+    let path = folder.join(&value);
+    let read = read_bytes(&path, LONGEST_SECRET as u64).map_err(|complaint| complaint.text);
+    let wrong = match read.as_deref().map(<[u8]>::trim_ascii_end) {
+        Ok([]) => "is empty",
+        Ok(bytes) if bytes.contains(&0) || std::str::from_utf8(bytes).is_err() => "is no text",
+        Ok(bytes) => return Some(Secret::new(bytes)),
+        Err(wrong) => wrong,
+    };
+    let text = format!("cannot be used: `{}` {wrong}", excerpt(&path.display().to_string()));
+    table.complain_of(SECRET_FILE, line, &text);
+    None
+}
+
+fn roles(sections: Vec<Section>, connection: &mut Table<'_>) -> Vec<RoleMapping> {
+    let mut roles = Vec::with_capacity(sections.len());
+    for section in sections {
+        let mut table = Table::new("organization.connection.roles", section, connection.reading);
+        table.demand(&["claim", "value", "role"]);
+        let (claim, value) = (table.text("claim"), table.text("value"));
+        let role = table.text("role");
+        table.finish();
+        let (Some(claim), Some(value), Some(role)) = (claim, value, role) else { continue };
+        connection.note_member(ROLES, &role.value, role.line);
+        roles.push(RoleMapping { claim: claim.value, value: value.value, role: role.value });
+    }
+    roles
+}
+
+/// What was refused in words, with its line.
+pub(super) fn said(refusal: &Refusal, lines: &Lines) -> (usize, String) {
+    (lines.of_field(refusal.field()), refusal.to_string())
+}
