@@ -1,9 +1,10 @@
 //! `porteiro doctor`: looks for whatever would keep the server from working, and says what to mend.
 //!
-//! It changes nothing, and calls no host that the configuration does not name. It sends a message only
+//! It changes nothing, and calls no host that neither the configuration nor a connection names. It sends a message only
 //! to an address that it is given.
 
 mod checks;
+mod connections;
 mod domains;
 mod messages;
 mod outside;

@@ -249,7 +249,7 @@ fn client_documents(config: &Config) -> Result<Fetcher, String> {
 }
 
 /// What speaks to other providers; says why that cannot be.
-fn upstreams(config: &Config) -> Result<Upstreams, String> {
+pub(super) fn upstreams(config: &Config) -> Result<Upstreams, String> {
     let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
     let upstreams = Upstreams::new(policy(config)?, &resolver(config), clock, dice);
     upstreams.map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))

@@ -27,6 +27,7 @@ pub mod client;
 pub mod client_assertion;
 mod client_rank;
 pub mod connection;
+pub mod connection_trial;
 pub mod consent;
 mod context;
 mod decision;

@@ -189,6 +189,7 @@ macro_rules! endpoints {
             API_DOMAIN_VERIFY "/api/organizations/{organization}/domains/{domain}/verify" ()
             API_CONNECTIONS "/api/organizations/{organization}/connections" ()
             API_CONNECTION "/api/organizations/{organization}/connections/{connection}" ()
+            API_CONNECTION_TEST "/api/organizations/{organization}/connections/{connection}/test" ()
         }
         scim {
             SCIM_USERS "/scim/v2/{organization}/Users" ()

@@ -2,15 +2,22 @@
 
 use super::{
     lines::{Declared, Lines},
+    lists::Entries,
     table::{Reading, Table, excerpt},
+    warnings::Warning,
 };
 use crate::{
+    actors::HydrateError,
     config::{Located, Section, read_bytes},
+    crypto::{Vault, open_client_secret},
     domain::{
-        Secret,
-        connection::{Draft, LONGEST_SECRET, Refusal},
-        upstream::{Kind, RoleMapping},
+        Machine as _, Secret,
+        connection::{CONNECTIONS, Connection, Draft, LONGEST_SECRET, Refusal},
+        domain_claim::{DOMAINS, DomainClaim, Standing},
+        organization::{self, ORGANIZATIONS, Organization},
+        upstream::{Issuer, Kind, RoleMapping},
     },
+    store::Store,
 };
 
 /// The list in which the role of a mapping is found again.
@@ -131,4 +138,87 @@ fn roles(sections: Vec<Section>, connection: &mut Table<'_>) -> Vec<RoleMapping>
 /// What was refused in words, with its line.
 pub(super) fn said(refusal: &Refusal, lines: &Lines) -> (usize, String) {
     (lines.of_field(refusal.field()), refusal.to_string())
+}
+
+/// What a plan and `doctor` call a connection.
+const CONNECTION: &str = Connection::KIND;
+
+/// How many providers `doctor` asks.
+const ASKED: usize = 10;
+
+/// The connections of an installation, as `doctor` sees them.
+#[derive(Default)]
+pub struct ConnectionSurvey {
+    pub warnings: Vec<Warning>,
+    /// Some of their providers, which can be asked: the name of the connection, and the issuer.
+    pub providers: Vec<(String, Issuer)>,
+}
+
+impl ConnectionSurvey {
+    /// Looks at the connections of all organizations and of none, until there are so many warnings.
+    pub async fn read(store: &Store, vault: &Vault, most: usize) -> Result<Self, HydrateError> {
+        let mut survey = Self::default();
+        survey.look_at(store, vault, None).await?;
+        let mut homes = Entries::<Organization>::in_store(store, ORGANIZATIONS, "");
+        while let Some((_, home)) = homes.next().await?.filter(|_| survey.warnings.len() < most) {
+            survey.look_at(store, vault, home.known()).await?;
+        }
+        survey.warnings.truncate(most);
+        Ok(survey)
+    }
+
+    /// Looks at the connections of an organization, or of none.
+    async fn look_at(
+        &mut self,
+        store: &Store,
+        vault: &Vault,
+        home: Option<&organization::Known>,
+    ) -> Result<(), HydrateError> {
+        let slug = home.map_or("", |home| home.slug.as_str());
+        let mut connections = Entries::<Connection>::in_store(store, CONNECTIONS, slug);
+        let mut any = false;
+        while let Some((_, connection)) = connections.next().await? {
+            let Some(known) = connection.known() else { continue };
+            any = true;
+            if known.kind == Kind::Oidc && self.providers.len() < ASKED {
+                self.providers.push((known.name.clone(), known.issuer.clone()));
+            }
+            if let Err(why) = open_client_secret(vault, known) {
+                let text =
+                    format!("has a secret that cannot be opened: {why}. Give it another one");
+                self.warn(&known.name, text);
+            }
+            let roles = known.roles.iter().map(|mapping| &mapping.role);
+            for role in roles.filter(|role| home.is_some_and(|home| !home.has_role(role))) {
+                self.warn(
+                    &known.name,
+                    format!("maps to the role `{role}`, which `{slug}` has not"),
+                );
+            }
+        }
+        if let Some(home) = home.filter(|_| any)
+            && !has_verified_domain(store, &home.slug).await?
+        {
+            let text =
+                "has single sign-on and no verified domain: new people do not appear by themselves";
+            let (kind, id) = (Organization::KIND, home.slug.clone());
+            self.warnings.push(Warning { kind, id, text: text.to_owned() });
+        }
+        Ok(())
+    }
+
+    fn warn(&mut self, name: &str, text: String) {
+        self.warnings.push(Warning { kind: CONNECTION, id: excerpt(name), text });
+    }
+}
+
+async fn has_verified_domain(store: &Store, slug: &str) -> Result<bool, HydrateError> {
+    let mut claims = Entries::<DomainClaim>::in_store(store, DOMAINS, slug);
+    while let Some((_, claim)) = claims.next().await? {
+        let standing = claim.known().map(|known| &known.standing);
+        if matches!(standing, Some(Standing::Verified(_))) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

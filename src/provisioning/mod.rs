@@ -55,7 +55,7 @@ pub use apply::{ApplyError, apply, plan};
 pub use client_changes::{
     ClientChange, ClientError, RotatedSecret, change_client, rotate_client_secret,
 };
-pub use connections::ConnectionEntry;
+pub use connections::{ConnectionEntry, ConnectionSurvey};
 pub use domains::{DomainEntry, DomainSurvey};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use import::{

@@ -121,6 +121,11 @@ impl Upstreams {
         Self { shared: self.shared.clone(), transcript: transcript.clone() }
     }
 
+    /// Asks a provider for its metadata, and nothing else.
+    pub async fn check(&self, issuer: &Issuer) -> Result<(), UpstreamError> {
+        self.metadata(issuer).await.map(drop)
+    }
+
     /// Draws what binds an attempt to its browser, its token and its code.
     pub fn draw_attempt(&self) -> Attempt {
         let text = || draw_text(&*self.shared.dice, 32);

@@ -50,7 +50,11 @@ memberships = [{ organization = "other", roles = ["keeper"] }]
 "#;
 
 pub async fn scene() -> TestServer {
-    let server = TestServer::open().await;
+    with_keepers(TestServer::open().await).await
+}
+
+/// Makes a server know who looks after connections.
+pub async fn with_keepers(server: TestServer) -> TestServer {
     server.apply(DIRECTORY).await;
     server.apply(KEEPERS).await;
     server

@@ -168,6 +168,7 @@ mod scim_waiting;
 mod screens_account;
 mod screens_account_pages;
 mod screens_approval;
+mod screens_connections;
 mod screens_consent;
 mod screens_domains;
 mod screens_invited;

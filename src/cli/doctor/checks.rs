@@ -1,7 +1,7 @@
 //! One check a subject: configuration, keys, store, certificate, clock; beyond this machine see
 //! [`outside`] and [`messages`].
 
-use super::{Tests, domains, messages, outside};
+use super::{Tests, connections, domains, messages, outside};
 use crate::{
     cli::{
         certificate::{self, Concern},
@@ -171,6 +171,7 @@ async fn logs_and_warnings(config: &Config, url: &str) -> Vec<Finding> {
     let mut findings = vec![security_log(&store).await];
     findings.extend(entities(&store, certificate_support(config)).await);
     findings.extend(domains::all(config, &store, SystemClock.now()).await);
+    findings.extend(connections::all(config, &store, &folder.vault()).await);
     store.close().await;
     findings
 }

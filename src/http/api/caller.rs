@@ -280,6 +280,15 @@ impl Caller {
         matches!(self.holder, Holder::Administrator { .. })
     }
 
+    /// Returns the session in which a person acts, if there is one.
+    pub fn session(&self) -> Option<&str> {
+        match &self.credential {
+            Credential::Session { id, .. } => Some(id),
+            Credential::Token { .. } => self.token.as_ref()?.session.as_deref(),
+            Credential::Key(_) => None,
+        }
+    }
+
     /// Tells whether a person acts, or a program on their behalf.
     pub fn is_person(&self) -> bool {
         !matches!(self.holder, Holder::Client { .. } | Holder::Key { .. })

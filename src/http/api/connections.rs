@@ -12,8 +12,8 @@ use crate::{
     domain::{
         Secret,
         connection::{
-            CONNECTIONS, Command, Connection as Machine, Draft, Known, LONGEST_SECRET,
-            MOST_CONNECTIONS, Refusal,
+            CONNECTIONS, ClientSecret, Command, Connection as Machine, Draft, Known,
+            LONGEST_SECRET, MOST_CONNECTIONS, Refusal,
         },
         organization::{self, Organization},
         upstream::{Kind, RoleMapping},
@@ -130,9 +130,9 @@ pub struct ConnectionChange {
     #[schema(nullable = false)]
     client_id: Option<String>,
     /// `null`: our client proves itself by our key set from now on.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default)]
     #[schema(value_type = Option<String>)]
-    client_secret: Option<Option<Zeroizing<String>>>,
+    client_secret: Patch<Zeroizing<String>>,
     #[serde(default)]
     #[schema(nullable = false)]
     required: Option<bool>,
@@ -143,20 +143,29 @@ pub struct ConnectionChange {
     #[schema(nullable = false)]
     scim_subject: Option<bool>,
     /// `null`: no company is asked for.
-    #[serde(default, deserialize_with = "given")]
+    #[serde(default)]
     #[schema(value_type = Option<String>)]
-    company: Option<Option<String>>,
+    company: Patch<String>,
     /// Replaces the mappings.
     #[serde(default)]
     #[schema(nullable = false)]
     roles: Option<Vec<ConnectionRole>>,
 }
 
-/// Reads a member that is there, be it `null`.
-fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    from: D,
-) -> Result<Option<Option<T>>, D::Error> {
-    Option::deserialize(from).map(Some)
+/// What becomes of a member: it stays where it is not given, and `null` removes it (RFC 7396).
+#[derive(Default)]
+enum Patch<T> {
+    #[default]
+    Keep,
+    Remove,
+    Replace(T),
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patch<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let given = Option::deserialize(from)?;
+        Ok(given.map_or(Self::Remove, Self::Replace))
+    }
 }
 
 const KIND_UNAVAILABLE: Problem = Problem::new(
@@ -239,7 +248,7 @@ pub async fn create(mut call: Call) -> Answer {
         kind: Some(kind),
         issuer: body.issuer,
         client_id: body.client_id,
-        secret: sealed(&call.app, &id, Some(body.client_secret))?,
+        secret: Some(body.client_secret.map(|text| sealed(&call.app, &id, &text)).transpose()?),
         required: Some(body.required),
         believe_acr: Some(body.believe_acr),
         scim_subject: Some(body.scim_subject),
@@ -269,11 +278,19 @@ pub async fn change(mut call: Call) -> Answer {
         kind: body.kind.as_deref().map(read_kind).transpose().map_err(|_| IMMUTABLE)?,
         issuer: body.issuer,
         client_id: body.client_id,
-        secret: sealed(&call.app, &id, body.client_secret)?,
+        secret: match body.client_secret {
+            Patch::Keep => None,
+            Patch::Remove => Some(None),
+            Patch::Replace(text) => Some(Some(sealed(&call.app, &id, &text)?)),
+        },
         required: body.required,
         believe_acr: body.believe_acr,
         scim_subject: body.scim_subject,
-        company: body.company,
+        company: match body.company {
+            Patch::Keep => None,
+            Patch::Remove => Some(None),
+            Patch::Replace(company) => Some(Some(company)),
+        },
         roles: body.roles.map(mappings),
     };
     if draft.changes_belief(&held) {
@@ -305,7 +322,7 @@ fn demand_administrator(call: &Call) -> Result<(), Problem> {
 }
 
 /// Insists that a connection is one of the caller's organization.
-fn own<'a>(call: &Call, known: Option<&'a Known>) -> Result<&'a Known, Problem> {
+pub fn own<'a>(call: &Call, known: Option<&'a Known>) -> Result<&'a Known, Problem> {
     let slug = &call.caller.organization;
     known.filter(|one| one.organization.as_ref() == Some(slug)).ok_or(Problem::NOT_FOUND)
 }
@@ -329,20 +346,12 @@ fn mappings(roles: Vec<ConnectionRole>) -> Vec<RoleMapping> {
     roles.into_iter().map(mapping).collect()
 }
 
-type SealedChange = Option<Option<crate::domain::connection::ClientSecret>>;
-
-/// Seals a secret that is given.
-fn sealed(
-    app: &App,
-    id: &str,
-    given: Option<Option<Zeroizing<String>>>,
-) -> Result<SealedChange, Problem> {
-    let Some(Some(text)) = given else { return Ok(given.map(|_| None)) };
+fn sealed(app: &App, id: &str, text: &str) -> Result<ClientSecret, Problem> {
     if text.is_empty() || text.len() > LONGEST_SECRET || text.contains('\0') {
         return Err(Problem::wrong_member("#/client_secret", "is empty, too long, or no text"));
     }
     let secret = Secret::new(text.as_bytes());
-    Ok(Some(Some(seal_client_secret(&app.crypto.vault.now(), id, &secret, &*app.dice))))
+    Ok(seal_client_secret(&app.crypto.vault.now(), id, &secret, &*app.dice))
 }
 
 /// Decides on a connection, and on whether its organization requires it.

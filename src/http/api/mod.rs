@@ -23,6 +23,7 @@ mod call;
 mod caller;
 mod change;
 mod clients;
+mod connection_trials;
 mod connections;
 mod credential;
 mod delegations;

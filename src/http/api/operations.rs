@@ -1,14 +1,18 @@
 //! The table of operations.
 
 use super::{
-    accounts, activity, audit, clients, connections, delegations, domains, export, impersonation,
-    invitations, keys, members,
+    accounts, activity, audit, clients, connection_trials, connections, delegations, domains,
+    export, impersonation, invitations, keys, members,
     operation::{Operation, Verb},
     organizations, roles, webhooks,
 };
 use crate::{
     domain::trail::Entry,
-    http::{grants::delegation_tree::Branch, routes},
+    http::{
+        flows::sign_on::trial::{TrialBeginning, TrialReport},
+        grants::delegation_tree::Branch,
+        routes,
+    },
 };
 
 macro_rules! handled {
@@ -476,5 +480,21 @@ pub static OPERATIONS: &[Operation] = {
         )
         .gives_nothing()
         .at_version(),
+        Operation::new(
+            (Post, routes::API_CONNECTION_TEST),
+            "testConnection",
+            "connections:write",
+            "Begins a trial, which signs in no person. The browser of the person who begins it goes to redirect_to.",
+            handled!(connection_trials::begin),
+        )
+        .gives::<TrialBeginning>(201),
+        Operation::new(
+            (Get, routes::API_CONNECTION_TEST),
+            "getConnectionTest",
+            "connections:write",
+            "Shows each message of the last trial, without codes, tokens and secrets, and what it would have become.",
+            handled!(connection_trials::show),
+        )
+        .gives::<TrialReport>(200),
     ]
 };

@@ -5,9 +5,9 @@ use crate::{
     domain::{
         access_token::AccessToken, account::Account, agent_allowance::AgentAllowance,
         api_key::ApiKey, approval_block::ApprovalBlock, backchannel_request::BackchannelRequest,
-        client::Client, client_assertion::ClientAssertion, consent::Consent,
-        device_grant::DeviceGrant, flow::Flow, membership::Membership, session::Session,
-        token_family::TokenFamily, trail::Trail,
+        client::Client, client_assertion::ClientAssertion, connection_trial::ConnectionTrial,
+        consent::Consent, device_grant::DeviceGrant, flow::Flow, membership::Membership,
+        session::Session, token_family::TokenFamily, trail::Trail,
     },
     system::System,
 };
@@ -21,6 +21,7 @@ pub(in crate::http) struct Entities {
     pub backchannel_requests: actors::Entities<BackchannelRequest>,
     pub client_assertions: actors::Entities<ClientAssertion>,
     pub clients: actors::Entities<Client>,
+    pub connection_trials: actors::Entities<ConnectionTrial>,
     pub consents: actors::Entities<Consent>,
     pub device_grants: actors::Entities<DeviceGrant>,
     pub families: actors::Entities<TokenFamily>,
@@ -42,6 +43,7 @@ impl Entities {
             backchannel_requests: system.host().await?,
             client_assertions: system.host().await?,
             clients: system.host().await?,
+            connection_trials: system.host().await?,
             consents: system.host().await?,
             device_grants: system.host().await?,
             families: system.host().await?,

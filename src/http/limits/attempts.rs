@@ -60,6 +60,10 @@ const WEBHOOK_TESTS: Pace =
 const DOMAIN_CHECKS: Pace =
     Pace { burst: 30, refill: Duration::from_mins(2), most_failures: u32::MAX, day: None };
 
+/// How often the providers of one organization are asked for trials: at once, and then once in two minutes.
+const CONNECTION_TRIALS: Pace =
+    Pace { burst: 30, refill: Duration::from_mins(2), most_failures: u32::MAX, day: None };
+
 /// How often one address is written to at the wish of strangers, and of each that is none: at once, then once
 /// a minute, and at most sixty times in a day.
 const MESSAGES: Pace = Pace {
@@ -305,6 +309,15 @@ impl Attempts {
         organization: &str,
     ) -> Result<(), NotCharged> {
         self.charge_call(context, ["domain checks of", organization], DOMAIN_CHECKS).await
+    }
+
+    /// Charges a trial of a connection to its organization.
+    pub async fn charge_connection_trial(
+        &self,
+        context: &Context,
+        organization: &str,
+    ) -> Result<(), NotCharged> {
+        self.charge_call(context, ["connection trials of", organization], CONNECTION_TRIALS).await
     }
 
     /// Charges a call that the server makes for an organization.

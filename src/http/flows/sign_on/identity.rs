@@ -81,6 +81,25 @@ pub async fn resolve(
     Err(Problem::UNAVAILABLE)
 }
 
+/// Says what would become of what a provider says: whether an account would be made. Nothing is changed.
+pub async fn foresee(
+    app: &App,
+    context: &Context,
+    connection: &Known,
+    person: &UpstreamPerson,
+) -> Result<bool, Problem> {
+    if !is_subject(&person.subject) {
+        return Err(SSO_REFUSED);
+    }
+    let mut commit = app.multi_commit(context);
+    let asking = Asking { app, connection, person };
+    let resolved = Box::pin(asking.resolve(&mut commit)).await?;
+    // It was decided, and is not committed.
+    drop(commit);
+    let account = app.views.accounts.peek(&resolved.account).await?;
+    Ok(account.machine.known().is_none())
+}
+
 struct Asking<'a> {
     app: &'a App,
     connection: &'a Known,

@@ -2,6 +2,7 @@
 
 mod identity;
 mod offer;
+pub mod trial;
 
 pub use identity::{Resolved, resolve};
 pub use offer::{ConnectionChoice, SignOnChoices, choices, of_seed};

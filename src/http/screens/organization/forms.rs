@@ -7,7 +7,7 @@
 
 use super::{
     super::{leading::to, proving::prove, shell::Shell},
-    Section,
+    Section, connection,
 };
 use crate::{
     domain::Context,
@@ -65,7 +65,8 @@ pub async fn take(
     let mut back = vec![("organization", slug), ("section", section.name())];
     // The page that the form is on, where it is about one entry.
     let is_one =
-        ["changeMember", "putRole", "deleteRole", "endDelegation", "prove"].contains(&step);
+        ["changeMember", "putRole", "deleteRole", "endDelegation", "changeConnection", "prove"]
+            .contains(&step);
     let id =
         form.get("id").filter(|id| is_one && form.get("new").is_none() && id.len() <= LONGEST_ID);
     if step == "prove" {
@@ -144,6 +145,9 @@ async fn sent(
         "endDelegation" => ("delegation", Value::Null),
         "addDomain" => ("", json!({ "domain": given("domain").trim() })),
         "verifyDomain" | "removeDomain" => ("domain", Value::Null),
+        "createConnection" => ("", connection::new(form)),
+        "changeConnection" => ("connection", connection::change(form)),
+        "deleteConnection" => ("connection", Value::Null),
         _ => return Err(Problem::NOT_FOUND),
     };
     let body = match body {

@@ -4,6 +4,7 @@
 //! member in a session (adr/0082). What the operation answers is drawn, and what it refuses is said.
 
 mod client;
+mod connection;
 mod domain;
 mod forms;
 mod said;
@@ -44,11 +45,12 @@ enum Section {
     Scim,
     Clients,
     Domains,
+    Connections,
     Trail,
 }
 
 impl Section {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Members,
         Self::Invitations,
         Self::Roles,
@@ -56,6 +58,7 @@ impl Section {
         Self::Scim,
         Self::Clients,
         Self::Domains,
+        Self::Connections,
         Self::Trail,
     ];
 
@@ -69,6 +72,7 @@ impl Section {
             Self::Scim => "scim",
             Self::Clients => "clients",
             Self::Domains => "domains",
+            Self::Connections => "connections",
             Self::Trail => "trail",
         }
     }
@@ -87,6 +91,7 @@ impl Section {
             Self::Scim => ("org-scim", "user"),
             Self::Clients => ("org-clients", "apps"),
             Self::Domains => ("org-domains", "building"),
+            Self::Connections => ("org-connections", "shield"),
             Self::Trail => ("org-trail", "list"),
         }
     }
@@ -100,6 +105,7 @@ impl Section {
             Self::Keys | Self::Scim => "listApiKeys",
             Self::Clients => "listClients",
             Self::Domains => "listDomains",
+            Self::Connections => "listConnections",
             Self::Trail => "listAuditTrail",
         }
     }
@@ -113,6 +119,7 @@ impl Section {
             Self::Keys | Self::Scim => Some("createApiKey"),
             Self::Clients => Some("endDelegation"),
             Self::Domains => Some("addDomain"),
+            Self::Connections => Some("createConnection"),
             Self::Trail => None,
         }
     }

@@ -15,6 +15,10 @@ fn field(name: &str) -> Option<&'static str> {
         "since" => "org-from",
         "until" => "org-before",
         "domain" => "org-domain-name",
+        "issuer" => "org-issuer",
+        "client_id" => "org-client-id",
+        "client_secret" => "org-client-secret",
+        "company" => "org-company",
         _ => return None,
     })
 }
@@ -46,6 +50,8 @@ fn word(page: &Shell<'_>, code: &str, pointer: &str) -> String {
         "dns_unanswered" => page.t("org-dns-unanswered"),
         "domain_held" => page.t("org-domain-held"),
         "too_many_domains" => page.t("org-many-domains"),
+        "too_many_connections" => page.t("org-many-connections"),
+        "step_up_required" => page.t("org-two-factors"),
         _ => page.t("not-taken"),
     }
 }

@@ -7,6 +7,7 @@ use super::{
     },
     Section,
     client::Client,
+    connection::Connection,
     domain::Domain,
     href,
     scim::Scim,
@@ -59,6 +60,11 @@ pub enum SectionView {
         activity: Option<Vec<Entry>>,
     },
     Domains(Vec<Domain>),
+    Connections(Vec<Connection>),
+    Connection {
+        one: Connection,
+        tag: String,
+    },
     Trail {
         items: Vec<Entry>,
         filter: Filter,
@@ -228,6 +234,17 @@ impl SectionRequest<'_> {
             (Section::Domains, _) => {
                 let list: Listed<Domain> = self.list(&[]).await?;
                 Ok(self.loaded(SectionView::Domains(list.items), list.next_cursor))
+            }
+            (Section::Connections, Some(id)) => {
+                let (one, tag) = self.one("getConnection", ("connection", id)).await?;
+                Ok(Loaded { shown: SectionView::Connection { one, tag }, next: None })
+            }
+            (Section::Connections, None) => {
+                let mut list: Listed<Connection> = self.list(&[]).await?;
+                for one in &mut list.items {
+                    one.href = self.href_of(&one.id);
+                }
+                Ok(self.loaded(SectionView::Connections(list.items), list.next_cursor))
             }
             (Section::Trail, _) => {
                 let list: Listed<Entry> = self.list(&FILTERS).await?;
