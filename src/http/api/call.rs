@@ -6,10 +6,10 @@ use super::{
     denied::Denied,
     operation::Operation,
     presented::PresentedCredential,
+    tries::Tries,
 };
 use crate::{
     actors::Hydrated,
-    clock::Stopwatch,
     domain::{Context, assurance::Acr, organization, reserved_names::ReservedNames, trail::Note},
     http::{
         answer::{error::Problem, private_json},
@@ -30,7 +30,7 @@ use axum::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 type Home = Hydrated<organization::Organization>;
 type Params = [(String, String)];
@@ -58,12 +58,6 @@ struct Incoming {
     params: Vec<(String, String)>,
     query: Vec<(String, String)>,
 }
-
-/// How often an operation is decided while other changes come between.
-const TRIES: usize = 4;
-
-/// After this time it is not decided again: with the last try it is less than the time that a request has.
-const LONGEST: Duration = Duration::from_secs(5);
 
 /// Answers a request for an operation.
 pub async fn serve(
@@ -121,11 +115,11 @@ async fn admit(
     };
     let headers = head.headers.clone();
     let incoming = Arc::new(Incoming { headers, params: params.clone(), query });
-    let mut tries = Tries::new();
+    let mut tries = Tries::start();
     let answer = loop {
         let call = Call::new(&app, (&caller, &home), &incoming, &body);
         let answer = (operation.handle)(call).await;
-        if !tries.go_on_after(&answer) {
+        if !tries.go_on_if(is_conflict(&answer)) {
             break answer;
         }
         // Nothing happened: it is decided again on what is true now, by a caller who is still let in.
@@ -135,23 +129,9 @@ async fn admit(
     Ok(answer)
 }
 
-/// Retries an operation while other changes come between.
-struct Tries {
-    made: usize,
-    since: Stopwatch,
-}
-
-impl Tries {
-    fn new() -> Self {
-        Self { made: 0, since: Stopwatch::start() }
-    }
-
-    /// Tells whether the operation is to be decided again after this answer.
-    fn go_on_after(&mut self, answer: &Answer) -> bool {
-        self.made += 1;
-        let is_conflict = matches!(answer, Err(problem) if problem.code == CONFLICT.code);
-        is_conflict && self.made < TRIES && self.since.elapsed() <= LONGEST
-    }
+/// Tells whether another change came between.
+fn is_conflict(answer: &Answer) -> bool {
+    matches!(answer, Err(problem) if problem.code == CONFLICT.code)
 }
 
 /// Returns the organization of a caller who may do this; a refusal is noted in its trail.
@@ -218,13 +198,13 @@ pub async fn serve_page(
         headers.insert(header::IF_MATCH, tag);
     }
     let incoming = Arc::new(Incoming { headers, params, query });
-    let mut tries = Tries::new();
+    let mut tries = Tries::start();
     loop {
         let home = admitted(operation, &app, &caller, &incoming.params).await;
         let home = home.map_err(|denied| *denied.problem)?;
         let call = Call::new(&app, (&caller, &home), &incoming, &body);
         let answer = (operation.handle)(call).await;
-        if !tries.go_on_after(&answer) {
+        if !tries.go_on_if(is_conflict(&answer)) {
             return answer;
         }
     }

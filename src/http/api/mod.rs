@@ -43,6 +43,7 @@ mod organizations;
 mod page;
 mod presented;
 mod roles;
+mod tries;
 mod webhooks;
 mod words;
 
@@ -55,6 +56,7 @@ pub use openapi::get as openapi;
 pub use operation::{Operation, Verb};
 pub use operations::OPERATIONS;
 pub use presented::PresentedCredential;
+pub use tries::Tries;
 
 use super::app::App;
 use axum::{

@@ -1,18 +1,15 @@
 //! `/Bulk` (RFC 7644 §3.7): several operations in one request, each a commit of its own.
 
 use super::{
-    call::ScimCall,
+    call::{ScimCall, is_conflict},
     groups,
     outcome::{Answer, Outcome},
     users,
 };
 use crate::{
     domain::scim::bulk::{Bulk, BulkOperation, BulkResult, Endpoint, Method},
-    http::answer::scim::ScimRefusal,
+    http::{answer::scim::ScimRefusal, api::Tries},
 };
-
-/// How often one operation is decided while other changes come between.
-const TRIES: usize = 4;
 
 pub async fn post(mut call: ScimCall) -> Answer {
     let mut bulk = Bulk::read(&call.body)?;
@@ -30,15 +27,16 @@ pub async fn post(mut call: ScimCall) -> Answer {
 async fn carry_out(call: &mut ScimCall, operation: BulkOperation) -> Answer {
     let BulkOperation { method, endpoint, id, version, data, .. } = operation;
     let mut part = call.part(id.as_deref(), version.as_deref(), data.unwrap_or_default());
-    for _ in 1..TRIES {
-        match one(part.clone(), method, endpoint).await {
-            // It is decided again on what is true now, by a caller who is still let in.
-            Err(refused) if refused.is_conflict => call.renew().await?,
-            answer => return answer,
+    let mut tries = Tries::start();
+    loop {
+        let answer = one(part.clone(), method, endpoint).await;
+        if !tries.go_on_if(is_conflict(&answer)) {
+            return answer;
         }
+        // It is decided again on what is true now, by a caller who is still let in.
+        call.renew().await?;
         part.caller = call.caller.clone();
     }
-    one(part, method, endpoint).await
 }
 
 async fn one(call: ScimCall, method: Method, endpoint: Endpoint) -> Answer {

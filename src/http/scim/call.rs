@@ -6,7 +6,6 @@ use super::{
 };
 use crate::{
     actors::{CommitError, HydrateError, MultiCommit},
-    clock::Stopwatch,
     domain::{
         Context, Provisioned,
         membership::{self, Membership},
@@ -15,7 +14,7 @@ use crate::{
     },
     http::{
         answer::{error::Problem, scim::ScimRefusal},
-        api::{self, Authority, Caller, Denied, PresentedCredential},
+        api::{self, Authority, Caller, Denied, PresentedCredential, Tries},
         app::App,
         extract::{
             bearer::{self, Scheme},
@@ -33,13 +32,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use serde_json::{Map, Value};
-use std::{sync::Arc, time::Duration};
-
-/// How often an operation is decided while other changes come between.
-const TRIES: usize = 4;
-
-/// After this time it is not decided again.
-const LONGEST: Duration = Duration::from_secs(5);
+use std::sync::Arc;
 
 /// A call that the guard has let in.
 #[derive(Clone)]
@@ -255,8 +248,8 @@ async fn admit(
     let query = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let headers = head.headers.clone();
     let incoming = Arc::new(Incoming { headers, params, query });
-    let (body, since) = (Arc::new(body), Stopwatch::start());
-    let mut made = 0;
+    let body = Arc::new(body);
+    let mut tries = Tries::start();
     let answer = loop {
         let answer = (operation.handle)(ScimCall {
             app: app.clone(),
@@ -267,9 +260,7 @@ async fn admit(
             doorway: doorway.clone(),
         });
         let answer = answer.await;
-        made += 1;
-        let is_conflict = answer.as_ref().is_err_and(|refused| refused.is_conflict);
-        if !is_conflict || made >= TRIES || since.elapsed() > LONGEST {
+        if !tries.go_on_if(is_conflict(&answer)) {
             break answer;
         }
         // Nothing happened: it is decided again on what is true now, by a caller who is still let in.
@@ -282,6 +273,11 @@ async fn admit(
     }
     caller.note_use(&app);
     answer
+}
+
+/// Tells whether another change came between.
+pub fn is_conflict(answer: &Answer) -> bool {
+    answer.as_ref().is_err_and(|refused| refused.is_conflict)
 }
 
 /// Says in one word what was refused that an administrator must know of: a directory tries such a thing again and again.
