@@ -51,6 +51,9 @@ pub const ROLE_MEMBERS: &str = "role_members";
 /// when they come back. Its owner is [`role_of`].
 pub const FORMER_ROLE_MEMBERS: &str = "former_role_members";
 
+/// No member holds more roles.
+pub const MOST_ROLES: usize = 100;
+
 /// Names a role of an organization: neither name has a space in it.
 pub fn role_of(slug: &str, role: &str) -> String {
     format!("{slug} {role}")

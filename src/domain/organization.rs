@@ -155,6 +155,9 @@ pub fn is_slug(text: &str) -> bool {
         && !text.ends_with('-')
 }
 
+/// No organization has more roles.
+pub const MOST_ROLES: usize = 500;
+
 /// Tells whether this may name a role: `[a-z0-9][a-z0-9_-]{0,62}`.
 pub fn is_role_name(text: &str) -> bool {
     let first = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();

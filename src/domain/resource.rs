@@ -62,7 +62,7 @@ impl Known {
     /// SCIM of an organization, which is no row either (adr/0133).
     pub fn scim(issuer: &str, slug: &str) -> Self {
         Self {
-            identifier: format!("{issuer}{SCIM}{slug}"),
+            identifier: scim_identifier(issuer, slug),
             name: Some("SCIM".to_owned()),
             scopes: Permission::parse(PROVISION).into_iter().collect(),
             authorization_details: Vec::new(),
@@ -72,6 +72,11 @@ impl Known {
 
 /// The path under the issuer of the SCIM of organizations, before their slug.
 const SCIM: &str = "/scim/v2/";
+
+/// Returns the address under which the SCIM of an organization lies; tokens for it have it as their audience.
+pub fn scim_identifier(issuer: &str, slug: &str) -> String {
+    format!("{issuer}{SCIM}{slug}")
+}
 
 /// Returns the organization whose SCIM an identifier names.
 pub fn scim_organization<'a>(issuer: &str, identifier: &'a str) -> Option<&'a str> {

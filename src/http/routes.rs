@@ -285,9 +285,6 @@ pub fn of_connection(issuer: &str, path: &str, connection: &str) -> String {
     format!("{issuer}{}", path.replace("{connection}", connection))
 }
 
-/// Where SCIM of every organization lies.
-pub const SCIM: &str = "/scim/v2";
-
 /// Where the metadata of SCIM as a resource lies, for each organization.
 pub const PROTECTED_SCIM_PREFIX: &str = "/.well-known/oauth-protected-resource/scim/v2";
 

@@ -11,8 +11,8 @@ use crate::{
     domain::{
         account::{EMAIL_ADDRESSES, normalise_email},
         membership::{
-            Command, Draft, Known, MEMBERS, MEMBERSHIP_PAIRS, Membership as Machine, Refusal, Word,
-            pair,
+            Command, Draft, Known, MEMBERS, MEMBERSHIP_PAIRS, MOST_ROLES, Membership as Machine,
+            Refusal, Word, pair,
         },
     },
     http::{answer::error::Problem, people::inviter, time::rfc3339},
@@ -50,9 +50,6 @@ pub struct MemberChange {
     #[schema(nullable = false)]
     enabled: Option<bool>,
 }
-
-/// No member holds more.
-const MOST_ROLES: usize = 100;
 
 const LEFT: Problem = Problem::new(
     StatusCode::CONFLICT,

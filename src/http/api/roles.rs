@@ -12,7 +12,7 @@ use super::{
 use crate::{
     domain::{
         authority::Permission,
-        organization::{self, Command, Draft, Organization as Machine, is_role_name},
+        organization::{self, Command, Draft, MOST_ROLES, Organization as Machine, is_role_name},
     },
     http::answer::error::Problem,
 };
@@ -38,8 +38,6 @@ pub struct RolePermissions {
 
 /// No role confers more.
 const MOST_PERMISSIONS: usize = 200;
-/// No organization has more.
-const MOST_ROLES: usize = 500;
 
 impl From<&organization::Role> for Role {
     fn from(role: &organization::Role) -> Self {

@@ -9,7 +9,7 @@ use crate::{
     domain::{
         Context, Provisioned,
         membership::{self, Membership},
-        organization,
+        organization, resource,
         scim::error::ScimError,
     },
     http::{
@@ -60,11 +60,6 @@ struct Incoming {
     headers: HeaderMap,
     params: Vec<(String, String)>,
     query: Vec<(String, String)>,
-}
-
-/// Returns the address under which everything of an organization lies; tokens for it have it as their audience.
-pub fn base(issuer: &str, slug: &str) -> String {
-    format!("{issuer}{}/{slug}", routes::SCIM)
 }
 
 impl ScimCall {
@@ -222,7 +217,7 @@ async fn admit(
     let slug = slug.map(|(_, slug)| slug.clone()).unwrap_or_default();
     let scheme = bearer::presented(&head.headers).map_or(Scheme::Bearer, |one| one.scheme);
     let denied = |denied: Denied| refusal(&app, &slug, scheme, denied);
-    let base = base(&app.issuer, &slug);
+    let base = resource::scim_identifier(&app.issuer, &slug);
     let (doorway, mut caller) = {
         let _permit = app.limits.request_permits.work(address).map_err(Problem::from)?;
         let presented = PresentedCredential::of(&app, &context, &head, |aud| aud == base).await;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     domain::{
-        membership::{DirectoryEntry, Draft, Membership, Proposal, Word},
+        membership::{DirectoryEntry, Draft, MOST_ROLES, Membership, Proposal, Word},
         scim::{error::ScimError, group::GroupChange},
     },
     http::answer::scim::ScimRefusal,
@@ -21,9 +21,6 @@ pub const MOST_CHANGED: usize = 1_000;
 
 /// How many members a Group may have of which some are taken by a replacement of all.
 const MOST_REPLACED: usize = 10_000;
-
-/// No member holds more.
-const MOST_ROLES: usize = 100;
 
 /// Memberships are looked at in parts of so many, between which other requests run.
 const PART: usize = 50;

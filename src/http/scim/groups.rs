@@ -14,7 +14,9 @@ use crate::{
     domain::{
         client::{KnownClient, ORGANIZATION_CLIENTS},
         membership::{FORMER_ROLE_MEMBERS, ROLE_MEMBERS, role_of},
-        organization::{self, Command, Draft, Organization, Refusal, Role, is_role_name},
+        organization::{
+            self, Command, Draft, MOST_ROLES, Organization, Refusal, Role, is_role_name,
+        },
         scim::{
             error::ScimError,
             group::{Group, GroupChange},
@@ -26,9 +28,6 @@ use crate::{
     http::{answer::scim::ScimRefusal, api::SUSPENDED},
 };
 use axum::http::StatusCode;
-
-/// No organization has more.
-const MOST_GROUPS: usize = 500;
 
 /// How many clients are looked at.
 const CLIENTS: Bound = Bound::new(500);
@@ -61,8 +60,8 @@ pub async fn create(call: ScimCall) -> Answer {
     let Group { display_name, external_id, members } = Group::read(&call.body, MOST_CHANGED)?;
     let mut change = call.begin().await?;
     let mut roles = change.home.roles.clone();
-    if roles.len() >= MOST_GROUPS {
-        let detail = format!("an organization has at most {MOST_GROUPS} Groups");
+    if roles.len() >= MOST_ROLES {
+        let detail = format!("an organization has at most {MOST_ROLES} Groups");
         return Err(ScimError::conflict(detail).into());
     }
     check_external_id(&roles, None, external_id.as_deref())?;
