@@ -5,15 +5,16 @@ use super::{
     page::PageRequest,
 };
 use crate::{
-    crypto::{OpaqueKind, draw_id},
     domain::{
         Locale,
         account::normalise_email,
-        invitation::{Command, INVITATIONS, Invitation as Machine, Make, Pending},
-        message::{Mail, MailContent},
+        invitation::{Command, INVITATIONS, Invitation as Machine, Pending},
     },
     http::{
-        answer::error::Problem, limits::attempts::Attempt, people::inviter, routes, time::rfc3339,
+        answer::error::Problem,
+        limits::attempts::Attempt,
+        people::inviter::{self, InvitationDraft},
+        time::rfc3339,
     },
 };
 use axum::http::StatusCode;
@@ -95,31 +96,14 @@ pub async fn create(mut call: Call) -> Answer {
     let charged =
         app.limits.attempts.charge_invitation(&caller.context, &caller.organization, &charged_to);
     let charged = charged.await?;
-    let id = draw_id(&*call.app.dice);
-    let token = OpaqueKind::Invitation.mint(&id, &call.app.crypto.vault.now(), &*call.app.dice);
-    let link = call.app.page(
-        call.app.settings.links.invitation.as_ref(),
-        routes::SIGN_UP,
-        &[("token", &token.text)],
-    );
-    let content = MailContent::Invitation {
-        link,
-        organization: change.authority.home.name.clone(),
-        administrator: false,
-    };
-    let make = Make {
-        email: to.clone(),
-        organization: call.caller.organization.clone(),
-        roles,
-        token: token.fingerprint,
-        inviter: Some(call.caller.holder.inviter()),
-        mail: Some(Mail { to: to.clone(), locale, content, asked: None }),
-    };
+    let inviter = call.caller.holder.inviter();
+    let draft = InvitationDraft { email: to.clone(), roles, inviter, locale };
+    let (id, make) = draft.into_command(app, &change.authority.home);
     // A new invitation takes the place of the former.
     let slug = &call.caller.organization;
     let former = inviter::pending(&call.app, slug, &to).await?;
     change.withdraw(former).await?;
-    let made = change.commit.decide::<Machine>(&id, &Command::Make(Box::new(make))).await?;
+    let made = change.commit.decide::<Machine>(&id, &make).await?;
     made.map_err(|_| no_address())?;
     change.finish().await?;
     // They stay charged, and come back with time.

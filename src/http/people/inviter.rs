@@ -1,21 +1,57 @@
-//! On whose authority an invitation was made, as it is now; and the invitation that one address has.
+//! Invitations: what a new one is made of, on whose authority one was made as it is now, and the one that an address has.
 
 use crate::{
     actors::{HydrateError, ReadSet, key_backing},
+    crypto::{OpaqueKind, draw_id},
     domain::{
+        Locale,
         account::Account,
         api_key::ApiKey,
         authority::Permissions,
         client::Client,
-        invitation::{Inviter, PENDING_INVITATIONS, Pending as Invitation, pending_name},
+        invitation::{
+            Command, Inviter, Make, PENDING_INVITATIONS, Pending as Invitation, pending_name,
+        },
         membership::{Membership, Pending},
+        message::{Mail, MailContent},
         organization,
     },
-    http::{answer::error::Problem, app::App},
+    http::{answer::error::Problem, app::App, routes},
 };
 
 /// What a caller holds who may invite.
 const INVITES: &str = "memberships:write";
+
+/// An invitation that is to be mailed.
+pub struct InvitationDraft {
+    pub email: String,
+    pub roles: Vec<String>,
+    pub inviter: Inviter,
+    /// The language of the mail.
+    pub locale: Locale,
+}
+
+impl InvitationDraft {
+    /// Draws the id of the invitation and its link, and returns the id with the command that makes it.
+    pub fn into_command(self, app: &App, home: &organization::Known) -> (String, Command) {
+        let Self { email, roles, inviter, locale } = self;
+        let id = draw_id(&*app.dice);
+        let token = OpaqueKind::Invitation.mint(&id, &app.crypto.vault.now(), &*app.dice);
+        let link = app.settings.links.invitation.as_ref();
+        let link = app.page(link, routes::SIGN_UP, &[("token", &token.text)]);
+        let organization = home.name.clone();
+        let content = MailContent::Invitation { link, organization, administrator: false };
+        let make = Make {
+            email: email.clone(),
+            organization: home.slug.clone(),
+            roles,
+            token: token.fingerprint,
+            inviter: Some(inviter),
+            mail: Some(Mail { to: email, locale, content, asked: None }),
+        };
+        (id, Command::Make(Box::new(make)))
+    }
+}
 
 /// Tells whether the one who has invited may still do so, and holds all that the roles confer now. The
 /// operator's word stays good.

@@ -2,20 +2,17 @@
 
 use crate::{
     actors::{HydrateError, MultiCommit},
-    crypto::{OpaqueKind, draw_id},
     domain::{
         Context,
         account::normalise_email,
-        invitation::{Command, Invitation, Inviter, Make},
-        message::{Mail, MailContent},
+        invitation::{Command, Invitation, Inviter},
         organization,
     },
     http::{
         answer::error::Problem,
         app::App,
         limits::attempts::{Attempt, NotCharged},
-        people::inviter,
-        routes,
+        people::inviter::{self, InvitationDraft},
     },
 };
 
@@ -51,23 +48,15 @@ pub async fn make(
     home: &organization::Known,
     waiting: &Waiting<'_>,
 ) -> Result<bool, HydrateError> {
-    let id = draw_id(&*app.dice);
-    let token = OpaqueKind::Invitation.mint(&id, &app.crypto.vault.now(), &*app.dice);
-    let link = app.settings.links.invitation.as_ref();
-    let link = app.page(link, routes::SIGN_UP, &[("token", &token.text)]);
-    let organization = home.name.clone();
-    let content = MailContent::Invitation { link, organization, administrator: false };
-    let (to, locale) = (waiting.address.to_owned(), app.settings.locale);
-    let make = Make {
-        email: to.clone(),
-        organization: home.slug.clone(),
+    let draft = InvitationDraft {
+        email: waiting.address.to_owned(),
         // The membership has them.
         roles: Vec::new(),
-        token: token.fingerprint,
-        inviter: Some(Inviter::Directory { membership: waiting.membership.to_owned() }),
-        mail: Some(Mail { to, locale, content, asked: None }),
+        inviter: Inviter::Directory { membership: waiting.membership.to_owned() },
+        locale: app.settings.locale,
     };
-    let made = commit.decide::<Invitation>(&id, &Command::Make(Box::new(make))).await?;
+    let (id, make) = draft.into_command(app, home);
+    let made = commit.decide::<Invitation>(&id, &make).await?;
     Ok(made.is_ok())
 }
 
