@@ -61,17 +61,26 @@ pub use tries::Tries;
 use super::app::App;
 use axum::{
     extract::{RawPathParams, Request, State},
+    response::Response,
     routing::MethodRouter,
 };
 
 /// Serves every operation of a path.
 pub fn methods(path: &'static str) -> MethodRouter<App> {
     let of_path = OPERATIONS.iter().filter(|operation| operation.path == path);
-    of_path.fold(MethodRouter::new(), |methods, operation| {
+    serve_each(of_path.map(|operation| (operation.verb, operation)), call::serve)
+}
+
+/// Serves operations of one path, each by its verb.
+pub fn serve_each<O: Sync, F: Future<Output = Response> + Send + 'static>(
+    operations: impl Iterator<Item = (Verb, &'static O)>,
+    serve: fn(&'static O, App, RawPathParams, Request) -> F,
+) -> MethodRouter<App> {
+    operations.fold(MethodRouter::new(), |methods, (verb, operation)| {
         let serve = move |State(app): State<App>, params: RawPathParams, request: Request| {
-            call::serve(operation, app, params, request)
+            serve(operation, app, params, request)
         };
-        methods.on(operation.verb.filter(), serve)
+        methods.on(verb.filter(), serve)
     })
 }
 

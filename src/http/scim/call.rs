@@ -43,11 +43,11 @@ pub struct ScimCall {
     pub base: String,
     incoming: Arc<Incoming>,
     pub body: Arc<Map<String, Value>>,
-    doorway: Arc<Doorway>,
+    guard: Arc<Guard>,
 }
 
-/// By what the caller was let in, and is let in again.
-struct Doorway {
+/// What the caller is judged by, once and again.
+struct Guard {
     operation: &'static Operation,
     slug: String,
     context: Context,
@@ -74,8 +74,8 @@ impl ScimCall {
 
     /// Judges the caller again: what they were let in by may have moved on, such as a key whose use was noted.
     pub async fn renew(&mut self) -> Result<(), ScimRefusal> {
-        let let_in = self.doorway.let_in(&self.app).await;
-        self.caller = let_in.map_err(|denied| ScimRefusal::from(denied.into_parts().0))?;
+        let judged = self.guard.authorize(&self.app).await;
+        self.caller = judged.map_err(|denied| ScimRefusal::from(denied.into_parts().0))?;
         Ok(())
     }
 
@@ -174,9 +174,9 @@ impl ScimChange {
     }
 }
 
-impl Doorway {
+impl Guard {
     /// Lets the caller in, or notes why not.
-    async fn let_in(&self, app: &App) -> Result<Caller, Denied> {
+    async fn authorize(&self, app: &App) -> Result<Caller, Denied> {
         let mut caller = Caller::of(app, self.context.clone(), &self.credential).await?;
         if let Err(why) = judge(app, &caller, &self.slug).await {
             caller.note_use(app);
@@ -218,14 +218,14 @@ async fn admit(
     let scheme = bearer::presented(&head.headers).map_or(Scheme::Bearer, |one| one.scheme);
     let denied = |denied: Denied| refusal(&app, &slug, scheme, denied);
     let base = resource::scim_identifier(&app.issuer, &slug);
-    let (doorway, mut caller) = {
+    let (guard, mut caller) = {
         let _permit = app.limits.request_permits.work(address).map_err(Problem::from)?;
         let presented = PresentedCredential::of(&app, &context, &head, |aud| aud == base).await;
         let credential = presented.map_err(denied)?.into_owned();
         let (slug, headers) = (slug.clone(), head.headers.clone());
-        let doorway = Doorway { operation, slug, context, credential, headers };
-        let caller = doorway.let_in(&app).await.map_err(denied)?;
-        (Arc::new(doorway), caller)
+        let guard = Guard { operation, slug, context, credential, headers };
+        let caller = guard.authorize(&app).await.map_err(denied)?;
+        (Arc::new(guard), caller)
     };
     if caller.is_administrator() {
         api::administered(&app, &caller, &slug, operation.name).await?;
@@ -252,14 +252,14 @@ async fn admit(
             base: base.clone(),
             incoming: incoming.clone(),
             body: body.clone(),
-            doorway: doorway.clone(),
+            guard: guard.clone(),
         });
         let answer = answer.await;
         if !tries.go_on_if(is_conflict(&answer)) {
             break answer;
         }
         // Nothing happened: it is decided again on what is true now, by a caller who is still let in.
-        caller = doorway.let_in(&app).await.map_err(denied)?;
+        caller = guard.authorize(&app).await.map_err(denied)?;
     };
     if let Err(refused) = &answer
         && let Some(code) = noted(&refused.error)

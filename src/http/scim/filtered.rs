@@ -33,7 +33,7 @@ const MOST_SCANNED_A_PAGE: usize = 20_000;
 const PART: Bound = Bound::new(500);
 
 /// A User, and where it stands in the list.
-pub struct Found {
+pub struct UserEntry {
     pub place: (String, String),
     pub document: Map<String, Value>,
 }
@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Reads the next part, and returns those of it that the filter admits.
-    async fn part(&mut self) -> Result<Vec<Found>, ScimRefusal> {
+    async fn part(&mut self) -> Result<Vec<UserEntry>, ScimRefusal> {
         let (call, slug) = (self.call, self.call.slug());
         let after = (self.after.0.as_str(), self.after.1.as_str());
         let page = call.app.views.memberships.page(MEMBERS, slug, after, PART).await?;
@@ -111,7 +111,7 @@ impl<'a> Walk<'a> {
         for (rank, Entry { id, machine, version }) in &page {
             let document = self.admitted(id, machine, *version).await?;
             let place = || (rank.clone(), id.clone());
-            found.extend(document.map(|document| Found { place: place(), document }));
+            found.extend(document.map(|document| UserEntry { place: place(), document }));
         }
         Ok(found)
     }
@@ -130,7 +130,7 @@ impl<'a> Walk<'a> {
 
     /// Returns the next that are admitted, at most `count`; fewer where that would take too long, and then others may
     /// follow.
-    pub async fn next(&mut self, count: usize) -> Result<(Vec<Found>, bool), ScimRefusal> {
+    pub async fn next(&mut self, count: usize) -> Result<(Vec<UserEntry>, bool), ScimRefusal> {
         let mut page = Vec::new();
         while !self.is_over && page.len() <= count && self.looked_at < MOST_SCANNED_A_PAGE {
             page.extend(self.part().await?);
@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
             if self.looked_at >= MOST_SCANNED {
                 return Err(too_wide());
             }
-            for Found { place: (_, id), document } in self.part().await? {
+            for UserEntry { place: (_, id), document } in self.part().await? {
                 if let Some(sort) = sort {
                     keyed.push((sort.key(&document), id));
                 } else if total >= from && page.len() < count {

@@ -27,9 +27,9 @@ const PART: usize = 50;
 
 /// Who is to be in a Group, and who is not.
 #[derive(Default)]
-pub struct Wanted(BTreeMap<String, bool>);
+pub struct MemberChanges(BTreeMap<String, bool>);
 
-impl Wanted {
+impl MemberChanges {
     /// Takes one change of members; others are not its affair.
     pub async fn take(
         &mut self,

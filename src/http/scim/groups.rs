@@ -2,7 +2,7 @@
 
 use super::{
     call::{ScimCall, ScimChange},
-    group_members::{MOST_CHANGED, Wanted},
+    group_members::{MOST_CHANGED, MemberChanges},
     group_view::{self, MOST_SHOWN},
     listing,
     outcome::{Answer, Outcome},
@@ -77,9 +77,9 @@ pub async fn create(call: ScimCall) -> Answer {
     let group = Some(Box::new(group));
     roles.push(Role { name: name.clone(), permissions: Vec::new(), group });
     replace_roles(&mut change, roles).await?;
-    let mut wanted = Wanted::default();
-    wanted.take(&call, &name, &GroupChange::AddMembers(members)).await?;
-    wanted.carry_out(&call, &mut change, &name).await?;
+    let mut member_changes = MemberChanges::default();
+    member_changes.take(&call, &name, &GroupChange::AddMembers(members)).await?;
+    member_changes.carry_out(&call, &mut change, &name).await?;
     change.finish().await?;
     answer(&call, StatusCode::CREATED, &name, &projection).await
 }
@@ -164,10 +164,10 @@ async fn update(call: &ScimCall, changes: &[GroupChange]) -> Result<(), ScimRefu
     let mut roles = change.home.roles.clone();
     let place = roles.iter().position(|role| role.name == name).ok_or_else(missing)?;
     expect(call, &roles[place]).await?;
-    let mut wanted = Wanted::default();
+    let mut member_changes = MemberChanges::default();
     for one in changes {
         relabel(&mut roles, place, one)?;
-        wanted.take(call, name, one).await?;
+        member_changes.take(call, name, one).await?;
     }
     if roles[place] != change.home.roles[place] {
         let now = change.commit.at();
@@ -179,7 +179,7 @@ async fn update(call: &ScimCall, changes: &[GroupChange]) -> Result<(), ScimRefu
         // Two that replace all members may change no row in common.
         change.commit.touch::<Organization>(call.slug()).await?;
     }
-    wanted.carry_out(call, &mut change, name).await?;
+    member_changes.carry_out(call, &mut change, name).await?;
     change.finish().await
 }
 

@@ -17,26 +17,31 @@ use crate::{
 };
 
 /// A person who is to be invited, and the membership that waits for them.
-pub struct Waiting<'a> {
+pub struct Invitee<'a> {
     pub membership: &'a str,
     pub address: &'a str,
 }
 
 /// What an invitation was charged to; it stays charged once the commit has happened.
-pub struct Charged(Vec<Attempt>);
+pub struct InvitationCharge(Vec<Attempt>);
 
-impl Charged {
+impl InvitationCharge {
     pub fn keep(self) {
         self.0.into_iter().for_each(Attempt::failed);
     }
 }
 
 /// Charges an invitation to the organization and to the address; none where the allowance does not permit it now.
-pub async fn charge(app: &App, context: &Context, slug: &str, address: &str) -> Option<Charged> {
+pub async fn charge(
+    app: &App,
+    context: &Context,
+    slug: &str,
+    address: &str,
+) -> Option<InvitationCharge> {
     let to = normalise_email(address).filter(|_| app.channels().mail)?;
     let charged = app.limits.attempts.charge_invitation(context, slug, &to).await;
     match charged {
-        Ok(charged) => Some(Charged(charged)),
+        Ok(charged) => Some(InvitationCharge(charged)),
         Err(NotCharged::TooMany(_) | NotCharged::Unavailable) => None,
     }
 }
@@ -46,13 +51,13 @@ pub async fn make(
     app: &App,
     commit: &mut MultiCommit,
     home: &organization::Known,
-    waiting: &Waiting<'_>,
+    invitee: &Invitee<'_>,
 ) -> Result<bool, HydrateError> {
     let draft = InvitationDraft {
-        email: waiting.address.to_owned(),
+        email: invitee.address.to_owned(),
         // The membership has them.
         roles: Vec::new(),
-        inviter: Inviter::Directory { membership: waiting.membership.to_owned() },
+        inviter: Inviter::Directory { membership: invitee.membership.to_owned() },
         locale: app.settings.locale,
     };
     let (id, make) = draft.into_command(app, home);

@@ -2,7 +2,7 @@
 
 use super::{
     call::ScimCall,
-    filtered::{self, Found, Walk},
+    filtered::{self, UserEntry, Walk},
     group_view::{self, MOST_SHOWN},
     outcome::{Answer, Outcome},
     user_change,
@@ -144,7 +144,7 @@ async fn by_cursor(
     let mut walk = Walk::new(call, home, query.filter.as_ref(), after);
     let (page, is_last) = walk.next(count).await?;
     let last = page.last().filter(|_| !is_last);
-    let next = last.map(|Found { place, .. }| write_cursor(call.slug(), place));
+    let next = last.map(|UserEntry { place, .. }| write_cursor(call.slug(), place));
     let page = page.into_iter().map(|found| found.document).collect();
     Ok(answer(page, total, query, &Position::Cursor(next)))
 }

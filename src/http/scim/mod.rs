@@ -18,6 +18,7 @@ mod filtered;
 mod group_members;
 mod group_view;
 mod groups;
+mod invitation_worker;
 mod invite;
 mod listing;
 mod operation;
@@ -25,26 +26,17 @@ mod outcome;
 mod user_change;
 mod user_view;
 mod users;
-mod waiting;
 
-pub use waiting::inviting;
+pub use invitation_worker::inviting;
 
-use super::app::App;
-use axum::{
-    extract::{RawPathParams, Request, State},
-    routing::MethodRouter,
-};
+use super::{api::serve_each, app::App};
+use axum::routing::MethodRouter;
 use operation::OPERATIONS;
 
 /// Serves every operation of a path.
 pub fn methods(path: &'static str) -> MethodRouter<App> {
     let of_path = OPERATIONS.iter().filter(|operation| operation.path == path);
-    of_path.fold(MethodRouter::new(), |methods, operation| {
-        let serve = move |State(app): State<App>, params: RawPathParams, request: Request| {
-            call::serve(operation, app, params, request)
-        };
-        methods.on(operation.verb.filter(), serve)
-    })
+    serve_each(of_path.map(|operation| (operation.verb, operation)), call::serve)
 }
 
 /// Lists method, path and summary of every operation.

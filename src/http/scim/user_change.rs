@@ -2,7 +2,7 @@
 
 use super::{
     call::{ScimCall, ScimChange},
-    invite::{self, Charged, Waiting},
+    invite::{self, InvitationCharge, Invitee},
     user_view::Member,
 };
 use crate::{
@@ -22,9 +22,9 @@ use crate::{
 /// What the address of a new User leads to.
 enum Person {
     /// No account has the address, and the organization has proved its domain.
-    Vouched { address: String, by: Vouching },
+    AtProvedDomain { address: String, by: Vouching },
     /// The person is asked; without an address no person can be.
-    Asked { address: Option<String> },
+    Invitee { address: Option<String> },
 }
 
 /// Makes a User, and returns its id.
@@ -41,7 +41,7 @@ pub async fn create(call: &ScimCall, user: User) -> Result<String, ScimRefusal> 
     };
     let mut charged = None;
     match person(call, &entry.user).await? {
-        Person::Vouched { address, by } => {
+        Person::AtProvedDomain { address, by } => {
             by.requirements().into_iter().for_each(|fact| change.commit.require(fact));
             entry.came_with = entry.user.external_id().map(str::to_owned);
             let account = draw_uuid(&*call.app.dice);
@@ -58,11 +58,10 @@ pub async fn create(call: &ScimCall, user: User) -> Result<String, ScimRefusal> 
             };
             provision(&mut change, &id, draft).await?;
         }
-        Person::Asked { address } => {
-            let waiting = address.as_deref().filter(|_| entry.active);
-            if let Some(address) = waiting {
-                let waiting = Waiting { membership: &id, address };
-                charged = invite(call, &mut change, &waiting).await?;
+        Person::Invitee { address } => {
+            if let Some(address) = address.as_deref().filter(|_| entry.active) {
+                let invitee = Invitee { membership: &id, address };
+                charged = invite(call, &mut change, &invitee).await?;
                 entry.invited = charged.is_some();
             }
             let organization = call.slug().to_owned();
@@ -72,7 +71,7 @@ pub async fn create(call: &ScimCall, user: User) -> Result<String, ScimRefusal> 
         }
     }
     change.finish().await?;
-    charged.into_iter().for_each(Charged::keep);
+    charged.into_iter().for_each(InvitationCharge::keep);
     Ok(id)
 }
 
@@ -80,14 +79,14 @@ pub async fn create(call: &ScimCall, user: User) -> Result<String, ScimRefusal> 
 async fn invite(
     call: &ScimCall,
     change: &mut ScimChange,
-    waiting: &Waiting<'_>,
-) -> Result<Option<Charged>, ScimRefusal> {
+    invitee: &Invitee<'_>,
+) -> Result<Option<InvitationCharge>, ScimRefusal> {
     let (context, slug) = (&call.caller.context, call.slug());
-    let Some(charged) = invite::charge(&call.app, context, slug, waiting.address).await else {
+    let Some(charged) = invite::charge(&call.app, context, slug, invitee.address).await else {
         return Ok(None);
     };
-    withdraw(call, change, waiting.address).await?;
-    let made = invite::make(&call.app, &mut change.commit, &change.home, waiting).await?;
+    withdraw(call, change, invitee.address).await?;
+    let made = invite::make(&call.app, &mut change.commit, &change.home, invitee).await?;
     Ok(made.then_some(charged))
 }
 
@@ -102,14 +101,14 @@ async fn withdraw(
 /// Finds out what the address of a new User leads to.
 async fn person(call: &ScimCall, user: &User) -> Result<Person, ScimRefusal> {
     let address = user.address().and_then(|address| Some((address, normalise_email(address)?)));
-    let Some((address, normal)) = address else { return Ok(Person::Asked { address: None }) };
+    let Some((address, normal)) = address else { return Ok(Person::Invitee { address: None }) };
     let address = address.to_owned();
     let found = call.app.store.find(EMAIL_ADDRESSES, &normal).await?;
     let Some((_, account)) = found else {
         let vouching = call.app.domain_holders().of_address(&normal).await?;
         return Ok(match vouching.filter(|one| one.organization == call.slug()) {
-            Some(by) => Person::Vouched { address, by },
-            None => Person::Asked { address: Some(address) },
+            Some(by) => Person::AtProvedDomain { address, by },
+            None => Person::Invitee { address: Some(address) },
         });
     };
     let held = call.app.store.find(MEMBERSHIP_PAIRS, &pair(&account, call.slug())).await?;
@@ -117,7 +116,7 @@ async fn person(call: &ScimCall, user: &User) -> Result<Person, ScimRefusal> {
         let detail = "the person with this address is a User already";
         return Err(ScimError::uniqueness(detail).into());
     }
-    Ok(Person::Asked { address: Some(address) })
+    Ok(Person::Invitee { address: Some(address) })
 }
 
 /// Makes an account with an address that the organization vouches for, and nothing else: SCIM writes no more of it.
@@ -154,7 +153,7 @@ pub async fn update(
         Member::Pending(pending) => change_pending(call, &mut change, pending, user).await?,
     };
     change.finish().await?;
-    charged.into_iter().for_each(Charged::keep);
+    charged.into_iter().for_each(InvitationCharge::keep);
     Ok(())
 }
 
@@ -163,7 +162,7 @@ async fn change_member(
     change: &mut ScimChange,
     known: &Known,
     user: User,
-) -> Result<Option<Charged>, ScimRefusal> {
+) -> Result<Option<InvitationCharge>, ScimRefusal> {
     let held = known.entry.as_deref();
     let active = user.is_active();
     let is_wanted_again = known.left && active && !known.is_active();
@@ -179,8 +178,8 @@ async fn change_member(
     let address = account.machine.known().map(|account| account.email.clone());
     if let Some(address) = address {
         if is_wanted_again {
-            let waiting = Waiting { membership: &known.id, address: &address };
-            charged = invite(call, change, &waiting).await?;
+            let invitee = Invitee { membership: &known.id, address: &address };
+            charged = invite(call, change, &invitee).await?;
             entry.invited = charged.is_some();
         } else if known.is_active() && !active {
             // What was sent before would bring them back.
@@ -209,7 +208,7 @@ async fn change_pending(
     change: &mut ScimChange,
     pending: &Pending,
     user: User,
-) -> Result<Option<Charged>, ScimRefusal> {
+) -> Result<Option<InvitationCharge>, ScimRefusal> {
     let address = user.address().filter(|address| normalise_email(address).is_some());
     let address = address.map(str::to_owned);
     let normal = |address: &Option<String>| address.as_deref().and_then(normalise_email);
@@ -227,8 +226,8 @@ async fn change_pending(
     }
     let mut charged = None;
     if let Some(address) = address.as_deref().filter(|_| active && !entry.invited) {
-        let waiting = Waiting { membership: &pending.id, address };
-        charged = invite(call, change, &waiting).await?;
+        let invitee = Invitee { membership: &pending.id, address };
+        charged = invite(call, change, &invitee).await?;
         entry.invited = charged.is_some();
     }
     let organization = pending.organization.clone();

@@ -3,7 +3,7 @@
 //! Every node goes through the list of those who wait, a part at each turn and then from the beginning. The commit
 //! requires the membership to be as it was read, so that of two nodes one invites.
 
-use super::invite::{self, Waiting};
+use super::invite::{self, Invitee};
 use crate::{
     actors::{Bound, CommitError, HydrateError, RepeatedWork},
     domain::{
@@ -118,8 +118,8 @@ async fn invite_one(app: &App, id: &str) -> Result<Outcome, NotInvited> {
         if charged.is_none() {
             return Ok(Outcome::Exhausted(slug.to_owned()));
         }
-        let waiting = Waiting { membership: id, address: &address };
-        if !invite::make(app, &mut commit, &home, &waiting).await? {
+        let invitee = Invitee { membership: id, address: &address };
+        if !invite::make(app, &mut commit, &home, &invitee).await? {
             return Ok(Outcome::Settled);
         }
     }
@@ -129,6 +129,6 @@ async fn invite_one(app: &App, id: &str) -> Result<Outcome, NotInvited> {
     }
     commit.commit().await?;
     app.views.memberships.forget(id);
-    charged.into_iter().for_each(invite::Charged::keep);
+    charged.into_iter().for_each(invite::InvitationCharge::keep);
     Ok(Outcome::Settled)
 }
