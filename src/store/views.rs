@@ -232,22 +232,14 @@ impl Store {
         after: (&str, &str),
         most: u32,
     ) -> Result<Vec<(String, String)>, ReadError> {
-        let values = [
-            Value::Text(list),
-            Value::Text(owner),
-            Value::Text(after.0),
-            Value::Text(after.1),
-            Value::Int(most.into()),
-        ];
-        let rows = self.read(sql::LIST_IDS, &values).await?;
+        let rows = self.read(sql::LIST_IDS, &after_entry((list, owner), after, most)).await?;
         let read = |row: &value::Row| Ok((row.text(0)?, row.text(1)?));
         Ok(rows.iter().map(read).collect::<engine::Result<_>>()?)
     }
 
     /// Counts the entries of a part of a list, as far as `most`.
     pub async fn count_part(&self, part: &ListPart<'_>, most: u32) -> Result<u32, ReadError> {
-        let ListPart { list, owner, above, below } = *part;
-        let [list, owner, above, below] = [list, owner, above, below].map(Value::Text);
+        let [list, owner, above, below] = part.values();
         let values = [list, owner, above, below, Value::Int(most.into())];
         let counted = counted(&self.read(sql::COUNT_PART, &values).await?)?;
         Ok(u32::try_from(counted).unwrap_or(0))
@@ -273,14 +265,7 @@ impl Store {
         after: (&str, &str),
         most: u32,
     ) -> Result<Vec<Listed>, ReadError> {
-        let values = [
-            Value::Text(list),
-            Value::Text(owner),
-            Value::Text(after.0),
-            Value::Text(after.1),
-            Value::Int(most.into()),
-        ];
-        Ok(listed(&self.fetch(sql::LIST, &values).await?)?)
+        Ok(listed(&self.fetch(sql::LIST, &after_entry((list, owner), after, most)).await?)?)
     }
 
     /// Reads a page of a list, as [`Store::list`] does, with nothing of the rank `below` or of a higher one.
@@ -290,14 +275,8 @@ impl Store {
         (after, below): ((&str, &str), &str),
         most: u32,
     ) -> Result<Vec<Listed>, ReadError> {
-        let values = [
-            Value::Text(list),
-            Value::Text(owner),
-            Value::Text(after.0),
-            Value::Text(after.1),
-            Value::Text(below),
-            Value::Int(most.into()),
-        ];
+        let [list, owner, rank, id, most] = after_entry((list, owner), after, most);
+        let values = [list, owner, rank, id, Value::Text(below), most];
         Ok(listed(&self.read(sql::LIST_BELOW, &values).await?)?)
     }
 
@@ -308,8 +287,7 @@ impl Store {
         (kept, most): (u32, u32),
         now: Timestamp,
     ) -> Result<Vec<String>, ReadError> {
-        let ListPart { list, owner, above, below } = *part;
-        let [list, owner, above, below] = [list, owner, above, below].map(Value::Text);
+        let [list, owner, above, below] = part.values();
         let (kept, most) = (Value::Int(kept.into()), Value::Int(most.into()));
         let live = [list, owner, above, below, Value::Int(now.millis()), most, kept];
         let rows = self.scan(sql::LIVE_BEYOND, &live).await?;
@@ -324,6 +302,22 @@ pub struct ListPart<'a> {
     pub owner: &'a str,
     pub above: &'a str,
     pub below: &'a str,
+}
+
+impl<'a> ListPart<'a> {
+    fn values(&self) -> [Value<'a>; 4] {
+        [self.list, self.owner, self.above, self.below].map(Value::Text)
+    }
+}
+
+/// Returns what a query for a page of a list is given: whose list, the entry after which it begins, and its length.
+fn after_entry<'a>(
+    (list, owner): (&'a str, &'a str),
+    (rank, id): (&'a str, &'a str),
+    most: u32,
+) -> [Value<'a>; 5] {
+    let [list, owner, rank, id] = [list, owner, rank, id].map(Value::Text);
+    [list, owner, rank, id, Value::Int(most.into())]
 }
 
 /// Reads the one column of a count.

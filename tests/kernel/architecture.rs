@@ -115,38 +115,8 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "sqlx",
         ],
     ),
-    (
-        "src/client_documents",
-        &[
-            "crate::actors",
-            "crate::cli",
-            "crate::config",
-            "crate::http",
-            "crate::server",
-            "crate::store",
-            "crate::system",
-            "ractor",
-            "actix",
-            "axum",
-            "sqlx",
-        ],
-    ),
-    (
-        "src/upstream",
-        &[
-            "crate::actors",
-            "crate::cli",
-            "crate::config",
-            "crate::http",
-            "crate::server",
-            "crate::store",
-            "crate::system",
-            "ractor",
-            "actix",
-            "axum",
-            "sqlx",
-        ],
-    ),
+    ("src/client_documents", CALLS_OUT),
+    ("src/upstream", CALLS_OUT),
     (
         "src/transport",
         &[
@@ -182,36 +152,8 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "actix",
         ],
     ),
-    (
-        "src/backchannel",
-        &[
-            "crate::http",
-            "crate::store",
-            "crate::system",
-            "crate::server",
-            "crate::cli",
-            "crate::config",
-            "axum",
-            "sqlx",
-            "ractor",
-            "actix",
-        ],
-    ),
-    (
-        "src/webhooks",
-        &[
-            "crate::http",
-            "crate::store",
-            "crate::system",
-            "crate::server",
-            "crate::cli",
-            "crate::config",
-            "axum",
-            "sqlx",
-            "ractor",
-            "actix",
-        ],
-    ),
+    ("src/backchannel", DELIVERS),
+    ("src/webhooks", DELIVERS),
     ("src/provisioning", &["crate::http", "axum", "sqlx", "ractor"]),
     (
         "src/http",
@@ -226,6 +168,35 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "SELECT ",
         ],
     ),
+];
+
+/// What rooms that call out for documents must not use.
+const CALLS_OUT: &[&str] = &[
+    "crate::actors",
+    "crate::cli",
+    "crate::config",
+    "crate::http",
+    "crate::server",
+    "crate::store",
+    "crate::system",
+    "ractor",
+    "actix",
+    "axum",
+    "sqlx",
+];
+
+/// What rooms that deliver messages must not use.
+const DELIVERS: &[&str] = &[
+    "crate::http",
+    "crate::store",
+    "crate::system",
+    "crate::server",
+    "crate::cli",
+    "crate::config",
+    "axum",
+    "sqlx",
+    "ractor",
+    "actix",
 ];
 
 /// Words that belong to one file alone.

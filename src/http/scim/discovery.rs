@@ -59,8 +59,7 @@ pub async fn config(call: ScimCall) -> Answer {
 }
 
 pub async fn schemas(call: ScimCall) -> Answer {
-    no_filter(&call)?;
-    Ok(whole(schema::schemas(&call.base)))
+    whole(&call, schema::schemas(&call.base))
 }
 
 pub async fn schema(call: ScimCall) -> Answer {
@@ -68,23 +67,20 @@ pub async fn schema(call: ScimCall) -> Answer {
 }
 
 pub async fn resource_types(call: ScimCall) -> Answer {
-    no_filter(&call)?;
-    Ok(whole(schema::resource_types(&call.base)))
+    whole(&call, schema::resource_types(&call.base))
 }
 
 pub async fn resource_type(call: ScimCall) -> Answer {
     found(schema::resource_type(&call.base, call.param("id")))
 }
 
-/// RFC 7644 §4: a filter on these is refused with 403.
-fn no_filter(call: &ScimCall) -> Result<(), ScimError> {
-    let filtered = call.query().iter().any(|(name, _)| name.eq_ignore_ascii_case("filter"));
-    if filtered { Err(ScimError::plain(403, "this list is not filtered")) } else { Ok(()) }
-}
-
-fn whole(resources: Vec<Value>) -> Outcome {
+/// Answers with a whole list. RFC 7644 §4: a filter on it is refused with 403.
+fn whole(call: &ScimCall, resources: Vec<Value>) -> Answer {
+    if call.query().iter().any(|(name, _)| name.eq_ignore_ascii_case("filter")) {
+        return Err(ScimError::plain(403, "this list is not filtered").into());
+    }
     let total = resources.len() as u64;
-    Outcome::of(list_response(resources, Some(total), &Position::Index(1)))
+    Ok(Outcome::of(list_response(resources, Some(total), &Position::Index(1))))
 }
 
 fn found(resource: Option<Value>) -> Answer {

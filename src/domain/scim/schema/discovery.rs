@@ -89,22 +89,17 @@ const ATTRIBUTE: &[Attribute] = &[
     REFERENCE_TYPES,
 ];
 
-const ATTRIBUTE_WITH_PARTS: &[Attribute] = &[
-    NAME,
-    TYPE,
-    MULTI_VALUED,
-    DESCRIPTION,
-    REQUIRED,
-    CANONICAL_VALUES,
-    CASE_EXACT,
-    MUTABILITY,
-    RETURNED,
-    UNIQUENESS,
-    REFERENCE_TYPES,
+/// Parts have no parts of their own.
+const PARTS: Attribute =
     Attribute::complex("subAttributes", "The attributes of a complex attribute.", ATTRIBUTE)
         .many()
-        .read_only(),
-];
+        .read_only();
+
+const ATTRIBUTE_WITH_PARTS: &[Attribute] = &{
+    let mut all = [PARTS; ATTRIBUTE.len() + 1];
+    all.split_at_mut(ATTRIBUTE.len()).0.copy_from_slice(ATTRIBUTE);
+    all
+};
 
 const SERVICE_PROVIDER_CONFIG: Schema = Schema {
     id: "urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig",
