@@ -17,22 +17,25 @@
 //! the commit.
 
 mod directory_entry;
+mod known;
 
 pub use directory_entry::{
     DirectoryEntry, PENDING_ADDRESSES, Pending, Proposal, SCIM_EXTERNAL_IDS, SCIM_USER_NAMES,
     UNINVITED, external_id_in, pending_address_in, user_name_in,
 };
+pub use known::{Draft, Known, Word};
 
 use super::{
     Decision, Listing, Machine, Name, Provisioned, Record, Redrawn, Requirement, SubCommand,
     Timestamp,
-    epoch::{is_first, next_epoch},
+    epoch::next_epoch,
     invitation::{self, Invitation},
     organization,
 };
 use directory_entry::{role_members, uninvited};
+use known::records;
 use serde::{Deserialize, Serialize};
-use std::{ops::Not, time::Duration};
+use std::time::Duration;
 
 /// The list of an account's memberships by slug, ended ones among them.
 pub const MEMBERSHIPS: &str = "memberships";
@@ -83,71 +86,6 @@ pub enum Membership {
 /// For so long a removed membership is kept: no token that names it lives longer.
 const KEPT_AFTER_REMOVAL: Duration = Duration::from_hours(31 * 24);
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Known {
-    /// A UUID in lower case; what tokens call `membership`.
-    pub id: String,
-    /// The account's id.
-    pub account: String,
-    /// The organization's slug.
-    pub organization: String,
-    /// As they were given; see [`Known::roles_at`].
-    pub roles: Vec<String>,
-    pub enabled: bool,
-    pub created_at: Timestamp,
-    /// How often it was enabled again; see [`Known::epoch_at`].
-    #[serde(default, skip_serializing_if = "is_first")]
-    pub epoch: u64,
-    /// The person has left by themself: no administrator brings them back without an invitation.
-    #[serde(default, skip_serializing_if = "Not::not")]
-    pub left: bool,
-    /// Those of its roles that single sign-on has mapped; they are set at each sign-in.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mapped: Vec<String>,
-    /// What a directory says of the member, where one looks after them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub entry: Option<Box<DirectoryEntry>>,
-}
-
-/// On whose word a membership changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Word {
-    /// Of those who manage the members.
-    #[default]
-    Managers,
-    /// Of the person, who leaves or has accepted an invitation.
-    Person,
-    /// Of the operator, by a file.
-    Operator,
-    /// Of the organization's directory, by SCIM.
-    Directory,
-}
-
-impl Word {
-    /// What the security log says of the cause, where it is not said by who acts.
-    fn cause(self) -> Option<&'static str> {
-        match self {
-            Self::Directory => Some("scim"),
-            Self::Managers | Self::Person | Self::Operator => None,
-        }
-    }
-}
-
-/// What is to be; what is `None` stays as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draft {
-    /// What the membership will be known by, if it is created.
-    pub id: String,
-    pub account: String,
-    pub organization: String,
-    pub roles: Option<Vec<String>>,
-    /// Those of `roles` that single sign-on has mapped.
-    pub mapped: Option<Vec<String>>,
-    pub enabled: Option<bool>,
-    pub entry: Option<DirectoryEntry>,
-    pub word: Word,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// `home` is the organization of the membership, as it is now.
@@ -190,97 +128,6 @@ pub enum Refusal {
     Left,
     #[error("the membership is not one that this can be done to")]
     OtherState,
-}
-
-impl Known {
-    /// Returns those of its roles that the organization has: it may have dropped one since.
-    pub fn roles_at<'a>(&'a self, home: &organization::Known) -> Vec<&'a str> {
-        let roles = self.roles.iter().map(String::as_str);
-        roles.filter(|role| home.has_role(role)).collect()
-    }
-
-    /// Returns the epoch in which it speaks for its organization.
-    ///
-    /// Neither count ever falls, so their sum is the same only while both are.
-    pub fn epoch_at(&self, home: &organization::Known) -> u64 {
-        self.epoch.saturating_add(home.epoch)
-    }
-
-    /// What the person wants who leaves.
-    fn leaving(&self) -> Draft {
-        Draft {
-            id: self.id.clone(),
-            account: self.account.clone(),
-            organization: self.organization.clone(),
-            roles: None,
-            mapped: None,
-            enabled: Some(false),
-            entry: None,
-            word: Word::Person,
-        }
-    }
-
-    fn new(draft: &Draft, now: Timestamp) -> Self {
-        Self {
-            id: draft.id.clone(),
-            account: draft.account.clone(),
-            organization: draft.organization.clone(),
-            roles: Vec::new(),
-            enabled: true,
-            created_at: now,
-            epoch: 0,
-            left: false,
-            mapped: Vec::new(),
-            entry: None,
-        }
-    }
-
-    /// Lists the roles that were given otherwise than by single sign-on.
-    pub fn roles_besides_mapped(&self) -> Vec<String> {
-        self.roles.iter().filter(|role| !self.mapped.contains(role)).cloned().collect()
-    }
-
-    /// What a pending member becomes who accepts.
-    fn accepted(pending: &Pending, draft: &Draft) -> Self {
-        Self {
-            id: pending.id.clone(),
-            roles: pending.roles.clone(),
-            entry: Some(Box::new(pending.entry.clone())),
-            ..Self::new(draft, pending.created_at)
-        }
-    }
-
-    /// Returns what the directory says after a draft; on any other word it says what has become of the membership.
-    fn next_entry(&self, draft: &Draft, enabled: bool) -> Option<Box<DirectoryEntry>> {
-        if let Some(entry) = &draft.entry {
-            let held = self.entry.as_deref();
-            let changed_at = held.map_or(entry.changed_at, |held| held.changed_at);
-            let same = DirectoryEntry { changed_at, ..entry.clone() };
-            let is_same = held == Some(&same);
-            return Some(Box::new(if is_same { same } else { entry.clone() }));
-        }
-        let mut entry = self.entry.clone()?;
-        if enabled != self.enabled {
-            *entry = DirectoryEntry { active: enabled, invited: false, ..*entry };
-        }
-        Some(entry)
-    }
-
-    /// Tells whether a directory wants a person back who has left, and has them invited.
-    pub fn wants_invitation(&self) -> bool {
-        let entry = self.entry.as_deref();
-        self.left && entry.is_some_and(|entry| entry.active && !entry.invited)
-    }
-
-    /// Tells whether the member is active as a directory sees it.
-    pub fn is_active(&self) -> bool {
-        let entry = self.entry.as_deref();
-        self.enabled || (self.left && entry.is_some_and(|entry| entry.active))
-    }
-
-    fn record(&self, event: &'static str) -> Record {
-        Record::new(event).in_organization(&*self.organization).with("account", &*self.account)
-    }
 }
 
 /// Checks what the organization has to say of a membership with these roles; those that were `held` are not asked for
@@ -453,28 +300,6 @@ impl Membership {
         Decision::accept(vec![removed], Provisioned::Changed(vec!["removed"]))
             .recording(record.with("cause", "scim"))
     }
-}
-
-/// Says what has become of a membership.
-fn records((existed, held): (bool, &Known), next: &Known, word: Word) -> Vec<Record> {
-    let mut records = Vec::new();
-    if !existed {
-        records.push(next.record("membership.created"));
-    } else if next.roles != held.roles {
-        records.push(next.record("membership.changed").with("fields", "roles"));
-    } else if next.enabled == held.enabled && word == Word::Directory {
-        records.push(next.record("membership.changed").with("fields", "entry"));
-    }
-    match (held.enabled, next.enabled) {
-        (true, false) => records.push(next.record("membership.ended")),
-        (false, true) => records.push(next.record("membership.resumed")),
-        _ => {}
-    }
-    let with_cause = |record: Record| match word.cause() {
-        Some(cause) => record.with("cause", cause),
-        None => record,
-    };
-    records.into_iter().map(with_cause).collect()
 }
 
 /// A role that is given twice counts once.
