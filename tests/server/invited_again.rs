@@ -7,6 +7,7 @@ use crate::{
     mails::{link, mails},
     me::delete_in,
     person::{PASSWORD, parameter, text},
+    scim_caller::{Scim, invitation, join},
     support::TestServer,
 };
 use hyper::Method;
@@ -181,5 +182,34 @@ async fn an_invitation_is_worth_what_its_inviter_holds_when_it_is_accepted() {
     server.apply(&(roles_of("bruno@acme.test") + "memberships = []\n")).await;
     let token = invited(&server, "bruno@acme.test", &["manager"]).await;
     accepted(&accept(&server, &token).await);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_directory_leaves_an_administrators_invitation_in_place_while_it_is_good() {
+    let server = directory().await;
+    let bruno = "[[account]]\nemail = \"bruno@acme.test\"\n";
+    let second =
+        "memberships = [{ organization = \"acme\", roles = [\"administrator\", \"clerk\"] }]\n";
+    server.apply(&format!("{bruno}{second}")).await;
+    let scim = Scim::of(&server, "acme").await;
+    let by_bruno = Api::of(&server, "bruno@acme.test", EVERYTHING).await;
+    let by_hand = invite(&by_bruno, CLARA, &["clerk"]).await;
+    let dead = invite(&by_bruno, "gil@far.test", &["clerk"]).await;
+    let user = scim.user(CLARA).await;
+    accepted(&accept(&server, &by_hand).await);
+    let shown = scim.get(&user).await.json();
+    assert_eq!(shown["groups"][0]["value"], "clerk", "what the administrator has given: {shown}");
+    // What an inviter has given who may no more is not passed on by the directory.
+    server.apply(&format!("{bruno}memberships = []\n")).await;
+    let user = scim.user("gil@far.test").await;
+    let token = invitation(&server, "gil@far.test", 2).await;
+    open(&server, &dead).await.problem(400, "invitation_not_valid");
+    join(&server, &token, "gil@far.test").await;
+    let shown = scim.get(&user).await.json();
+    assert!(shown.get("groups").is_none(), "{shown}");
+    let all = mails(&server).await;
+    let to_clara = all.iter().filter(|mail| mail["to"] == CLARA);
+    assert_eq!(to_clara.count(), 1, "one invitation, and no second one");
     server.stop().await;
 }

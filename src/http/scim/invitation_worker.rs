@@ -11,7 +11,7 @@ use crate::{
         membership::{Command, Membership, UNINVITED},
         organization::Organization,
     },
-    http::{answer::error::Problem, app::App, people::inviter},
+    http::{answer::error::Problem, app::App},
 };
 use std::{
     collections::HashSet,
@@ -113,11 +113,12 @@ async fn invite_one(app: &App, id: &str) -> Result<Outcome, NotInvited> {
     let Some(address) = address else { return Ok(Outcome::Settled) };
     let mut charged = None;
     // An administrator may have invited them meanwhile: that is as good.
-    if inviter::pending(app, slug, &address).await?.is_none() {
+    if !invite::stands(app, &home, &address).await? {
         charged = invite::charge(app, &context, slug, &address).await;
         if charged.is_none() {
             return Ok(Outcome::Exhausted(slug.to_owned()));
         }
+        invite::withdraw(app, &mut commit, (slug, &address)).await?;
         let invitee = Invitee { membership: id, address: &address };
         if !invite::make(app, &mut commit, &home, &invitee).await? {
             return Ok(Outcome::Settled);

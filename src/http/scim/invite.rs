@@ -5,7 +5,7 @@ use crate::{
     domain::{
         Context,
         account::normalise_email,
-        invitation::{Command, Invitation, Inviter},
+        invitation::{Command, Invitation, Inviter, Pending},
         organization,
     },
     http::{
@@ -23,11 +23,26 @@ pub struct Invitee<'a> {
 }
 
 /// What an invitation was charged to; it stays charged once the commit has happened.
+#[derive(Default)]
 pub struct InvitationCharge(Vec<Attempt>);
 
 impl InvitationCharge {
     pub fn keep(self) {
         self.0.into_iter().for_each(Attempt::failed);
+    }
+}
+
+/// Tells whether an invitation that the directory has not made waits for the address, and is good now. It makes the person
+/// the User as well, with the roles that its inviter has given: the directory's does not take its place.
+pub async fn stands(app: &App, home: &organization::Known, address: &str) -> Result<bool, Problem> {
+    let Some(id) = inviter::pending(app, &home.slug, address).await? else { return Ok(false) };
+    let seen = app.views.invitations.peek(&id).await?;
+    match seen.machine.pending(app.clock.now()) {
+        None | Some(Pending { inviter: Some(Inviter::Directory { .. }), .. }) => Ok(false),
+        // What its inviter holds is judged again when it is accepted.
+        Some(pending) => {
+            Ok(inviter::still_stands(app, &mut app.read_set(), (pending, home)).await?)
+        }
     }
 }
 

@@ -75,12 +75,16 @@ pub async fn create(call: &ScimCall, user: User) -> Result<String, ScimRefusal> 
     Ok(id)
 }
 
-/// Invites a person in the same commit, where mail is sent and the allowance permits; else it is done later.
+/// Invites a person in the same commit, where mail is sent and the allowance permits; else it is done later. Who is
+/// invited by an administrator is invited.
 async fn invite(
     call: &ScimCall,
     change: &mut ScimChange,
     invitee: &Invitee<'_>,
 ) -> Result<Option<InvitationCharge>, ScimRefusal> {
+    if invite::stands(&call.app, &change.home, invitee.address).await? {
+        return Ok(Some(InvitationCharge::default()));
+    }
     let (context, slug) = (&call.caller.context, call.slug());
     let Some(charged) = invite::charge(&call.app, context, slug, invitee.address).await else {
         return Ok(None);
