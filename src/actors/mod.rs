@@ -7,7 +7,7 @@
 //! ├── key keeper              folder and store → signers and the published key set
 //! ├── feed                    new rows of the security log → messages to webhooks
 //! ├── outbox                  leased messages → couriers
-//! ├── inviter                 mails the invitations that an allowance did not permit before
+//! ├── inviter                 mails the invitations that an allowance did not permit before, or that were not accepted
 //! └── janitor                 forgets what has expired, anchors the security log
 //! hashing pool                its own threads (actix), behind permits of its own
 //! ```

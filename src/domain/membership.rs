@@ -20,8 +20,9 @@ mod directory_entry;
 mod known;
 
 pub use directory_entry::{
-    DirectoryEntry, PENDING_ADDRESSES, Pending, Proposal, SCIM_EXTERNAL_IDS, SCIM_USER_NAMES,
-    UNINVITED, external_id_in, pending_address_in, user_name_in,
+    DUE_INVITATIONS, DirectoryEntry, INVITED_AGAIN_AFTER, Invitations, MOST_INVITATIONS,
+    PENDING_ADDRESSES, Pending, Proposal, SCIM_EXTERNAL_IDS, SCIM_USER_NAMES, external_id_in,
+    not_due, pending_address_in, user_name_in,
 };
 pub use known::{Draft, Known, Word};
 
@@ -32,7 +33,7 @@ use super::{
     invitation::{self, Invitation},
     organization,
 };
-use directory_entry::{role_members, uninvited};
+use directory_entry::{due_invitation, role_members};
 use known::records;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -111,7 +112,7 @@ pub enum Event {
     Provisioned(Known),
     Proposed(Box<Pending>),
     Removed { organization: String, at: Timestamp },
-    Invited,
+    Invited { at: Timestamp },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -168,13 +169,14 @@ impl Membership {
         }
     }
 
-    /// Tells whether the person is to be invited.
-    pub fn wants_invitation(&self) -> bool {
-        match self {
-            Self::Known(known) => known.wants_invitation(),
-            Self::Pending(pending) => pending.wants_invitation(),
-            Self::Unborn | Self::Removed { .. } => false,
-        }
+    /// Tells whether the person is to be invited now.
+    pub fn wants_invitation(&self, now: Timestamp) -> bool {
+        let due = match self {
+            Self::Known(known) => known.invitation_due(),
+            Self::Pending(pending) => pending.invitation_due(),
+            Self::Unborn | Self::Removed { .. } => None,
+        };
+        due.is_some_and(|due| due <= now)
     }
 
     pub fn pending(&self) -> Option<&Pending> {
@@ -339,10 +341,11 @@ impl Machine for Membership {
             Command::Propose { proposal, home } => self.propose(proposal, home.as_ref(), now),
             Command::Remove { home } => self.remove(home.as_ref(), now),
             Command::NoteInvited => {
-                if !self.wants_invitation() {
+                if !self.wants_invitation(now) {
                     return Decision::refuse(Refusal::OtherState);
                 }
-                Decision::accept(vec![Event::Invited], Provisioned::Changed(vec!["invited"]))
+                let invited = Event::Invited { at: now };
+                Decision::accept(vec![invited], Provisioned::Changed(vec!["invitations"]))
             }
         }
     }
@@ -355,9 +358,13 @@ impl Machine for Membership {
                 let forget_at = *at + KEPT_AFTER_REMOVAL;
                 *self = Self::Removed { organization: organization.clone(), forget_at };
             }
-            (Event::Invited, Self::Known(Known { entry: Some(entry), .. })) => entry.invited = true,
-            (Event::Invited, Self::Pending(pending)) => pending.entry.invited = true,
-            (Event::Invited, _) => {}
+            (Event::Invited { at }, Self::Known(Known { entry: Some(entry), .. })) => {
+                entry.invitations = entry.invitations.and_one(*at);
+            }
+            (Event::Invited { at }, Self::Pending(pending)) => {
+                pending.entry.invitations = pending.entry.invitations.and_one(*at);
+            }
+            (Event::Invited { .. }, _) => {}
         }
     }
 
@@ -404,8 +411,7 @@ impl Machine for Membership {
         let is_listed = *enabled || entry.is_some();
         let list = if is_listed { ROLE_MEMBERS } else { FORMER_ROLE_MEMBERS };
         listings.extend(role_members(list, organization, roles, id));
-        let since = entry.as_ref().filter(|_| known.wants_invitation());
-        listings.extend(since.map(|entry| uninvited(entry.changed_at)));
+        listings.extend(known.invitation_due().map(due_invitation));
         listings
     }
 }

@@ -9,7 +9,10 @@ use crate::{
     shared::eventually,
     support::{TestOptions, TestServer},
 };
-use porteiro::http::limits::pace::Rates;
+use porteiro::{
+    domain::membership::{INVITED_AGAIN_AFTER, MOST_INVITATIONS},
+    http::limits::pace::Rates,
+};
 use serde_json::json;
 use std::time::Duration;
 
@@ -119,5 +122,35 @@ async fn where_no_mail_is_sent_users_wait() {
     let with_mail = server.beside(two_a_day()).await;
     invitation(&with_mail, "p@far.test", 1).await;
     with_mail.stop().await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn who_does_not_accept_is_invited_again_and_not_for_ever() {
+    let server = TestServer::open_in(two_a_day()).await;
+    let scim = Scim::of(&server, "acme").await;
+    let user = scim.user("p@far.test").await;
+    let mut token = invitation(&server, "p@far.test", 1).await;
+    for count in 2..=MOST_INVITATIONS as usize {
+        server.clock.advance(INVITED_AGAIN_AFTER);
+        let next = invitation(&server, "p@far.test", count).await;
+        open(&server, &token).await.problem(400, "invitation_not_valid");
+        token = next;
+    }
+    server.clock.advance(INVITED_AGAIN_AFTER * 2);
+    // The worker has been there: it has invited one who was named later.
+    scim.user("q@far.test").await;
+    scim.user("r@far.test").await;
+    scim.user("s@far.test").await;
+    server.clock.advance(Duration::from_hours(24));
+    invitation(&server, "s@far.test", 1).await;
+    let to_p = mails(&server).await.into_iter().filter(|mail| mail["to"] == "p@far.test");
+    assert_eq!(to_p.count(), MOST_INVITATIONS as usize);
+    // The directory begins anew.
+    scim.activate(&user, false).await;
+    scim.activate(&user, true).await;
+    let count = MOST_INVITATIONS as usize + 1;
+    let token = invitation(&server, "p@far.test", count).await;
+    join(&server, &token, "p@far.test").await;
     server.stop().await;
 }

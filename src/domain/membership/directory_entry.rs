@@ -7,7 +7,7 @@ use crate::domain::{
     scim::{filter::fold_case, resource::User},
 };
 use serde::{Deserialize, Serialize};
-use std::ops::Not;
+use std::time::Duration;
 
 /// The space of the `userName`s of an organization, without regard to case.
 pub const SCIM_USER_NAMES: &str = "scim_user_names";
@@ -18,8 +18,14 @@ pub const SCIM_EXTERNAL_IDS: &str = "scim_external_ids";
 /// The space of addresses that pending Users of an organization have.
 pub const PENDING_ADDRESSES: &str = "pending_addresses";
 
-/// The list of memberships whose person is still to be invited, the first of them first.
-pub const UNINVITED: &str = "uninvited_members";
+/// The list of memberships whose person is to be invited, or invited again, by the time from which on.
+pub const DUE_INVITATIONS: &str = "due_invitations";
+
+/// A person who has not accepted is invited again after so long; the link of before has expired by then.
+pub const INVITED_AGAIN_AFTER: Duration = Duration::from_hours(14 * 24);
+
+/// So often a person is invited for what a directory wants.
+pub const MOST_INVITATIONS: u32 = 4;
 
 /// Returns a `userName` as a name within the organization `slug`.
 pub fn user_name_in(slug: &str, user_name: &str) -> String {
@@ -49,9 +55,28 @@ pub struct DirectoryEntry {
     /// The `externalId` that came with an account which SCIM made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub came_with: Option<String>,
-    /// The person was invited since this was wanted.
-    #[serde(default, skip_serializing_if = "Not::not")]
-    pub invited: bool,
+    /// Those since this was wanted.
+    #[serde(default, skip_serializing_if = "Invitations::is_none")]
+    pub invitations: Invitations,
+}
+
+/// How often a person was invited, and when last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invitations {
+    count: u32,
+    last_at: Timestamp,
+}
+
+impl Invitations {
+    pub fn is_none(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Counts one more.
+    #[must_use]
+    pub fn and_one(self, at: Timestamp) -> Self {
+        Self { count: self.count.saturating_add(1), last_at: at }
+    }
 }
 
 fn yes() -> bool {
@@ -64,6 +89,15 @@ fn is_yes(value: &bool) -> bool {
 }
 
 impl DirectoryEntry {
+    /// Returns the time from which on the person is to be invited, if they are to be.
+    pub(super) fn invitation_due(&self) -> Option<Timestamp> {
+        match self.invitations {
+            Invitations { count: 0, .. } => Some(self.changed_at),
+            Invitations { count: MOST_INVITATIONS.., .. } => None,
+            Invitations { last_at, .. } => Some(last_at + INVITED_AGAIN_AFTER),
+        }
+    }
+
     /// Lists the names that a member with this entry holds.
     pub(super) fn names(&self, slug: &str) -> impl Iterator<Item = Name> {
         let external_id = self.user.external_id();
@@ -94,9 +128,9 @@ impl Pending {
         self.entry.active && self.address.is_some()
     }
 
-    /// Tells whether an invitation is due.
-    pub fn wants_invitation(&self) -> bool {
-        self.can_be_accepted() && !self.entry.invited
+    /// Returns the time from which on the person is to be invited, if they are to be.
+    pub(super) fn invitation_due(&self) -> Option<Timestamp> {
+        self.entry.invitation_due().filter(|_| self.can_be_accepted())
     }
 
     pub(super) fn names(&self) -> Vec<Name> {
@@ -111,7 +145,7 @@ impl Pending {
         let (slug, id) = (&self.organization, &self.id);
         let mut listings = vec![Listing::new(MEMBERS, &**slug, &**id)];
         listings.extend(role_members(ROLE_MEMBERS, slug, &self.roles, id));
-        listings.extend(self.wants_invitation().then(|| uninvited(self.entry.changed_at)));
+        listings.extend(self.invitation_due().map(due_invitation));
         listings
     }
 }
@@ -152,7 +186,16 @@ pub(super) fn role_members(
     roles.iter().map(move |role| Listing::new(list, role_of(slug, role), id))
 }
 
-/// The place in the list of those who are still to be invited.
-pub(super) fn uninvited(since: Timestamp) -> Listing {
-    Listing::new(UNINVITED, "", format!("{:015}", since.millis()))
+/// The place in the list of those who are to be invited.
+fn due_rank(at: Timestamp) -> String {
+    format!("{:015}", at.millis())
+}
+
+pub(super) fn due_invitation(at: Timestamp) -> Listing {
+    Listing::new(DUE_INVITATIONS, "", due_rank(at))
+}
+
+/// Returns the first place of the list that is not due yet.
+pub fn not_due(now: Timestamp) -> String {
+    due_rank(now + Duration::from_millis(1))
 }

@@ -1,6 +1,6 @@
 //! A membership of an account: what was given, and what a draft makes of it.
 
-use super::{DirectoryEntry, Pending};
+use super::{DirectoryEntry, Invitations, Pending};
 use crate::domain::{Record, Timestamp, epoch::is_first, organization};
 use serde::{Deserialize, Serialize};
 use std::ops::Not;
@@ -139,15 +139,16 @@ impl Known {
         }
         let mut entry = self.entry.clone()?;
         if enabled != self.enabled {
-            *entry = DirectoryEntry { active: enabled, invited: false, ..*entry };
+            entry.active = enabled;
+            entry.invitations = Invitations::default();
         }
         Some(entry)
     }
 
-    /// Tells whether a directory wants a person back who has left, and has them invited.
-    pub fn wants_invitation(&self) -> bool {
-        let entry = self.entry.as_deref();
-        self.left && entry.is_some_and(|entry| entry.active && !entry.invited)
+    /// Returns the time from which on a person who has left is to be invited, where a directory wants them back.
+    pub(super) fn invitation_due(&self) -> Option<Timestamp> {
+        let entry = self.entry.as_deref().filter(|entry| self.left && entry.active);
+        entry.and_then(DirectoryEntry::invitation_due)
     }
 
     /// Tells whether the member is active as a directory sees it.

@@ -16,7 +16,7 @@ fn entry() -> DirectoryEntry {
         active: true,
         changed_at: NOW,
         came_with: None,
-        invited: false,
+        invitations: Invitations::default(),
     }
 }
 
@@ -84,7 +84,7 @@ fn a_pending_member_confers_nothing_and_holds_its_names() {
         (PENDING_ADDRESSES, "acme eva@acme.test".to_owned()),
     ];
     assert_eq!(names(&membership), held);
-    assert_eq!(lists(&membership), [MEMBERS, ROLE_MEMBERS, UNINVITED]);
+    assert_eq!(lists(&membership), [MEMBERS, ROLE_MEMBERS, DUE_INVITATIONS]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn one_that_the_directory_has_deactivated_or_that_has_no_address_is_accepted_by_
         let mut membership = pending();
         let outcome = propose(&mut membership, changed, acme());
         assert_eq!(outcome, Ok(Provisioned::Changed(vec!["entry"])));
-        assert!(!lists(&membership).contains(&UNINVITED));
+        assert!(!lists(&membership).contains(&DUE_INVITATIONS));
         let accept = Draft { word: Word::Person, ..draft(&["clerk"]) };
         assert_eq!(provision(&mut membership, accept), Err(Refusal::OtherState));
     }
@@ -155,7 +155,7 @@ fn a_person_who_has_left_is_asked_back_and_does_not_come_unasked() {
     let leave = Draft { word: Word::Person, ..ending() };
     assert!(provision(&mut membership, leave).is_ok());
     assert!(!membership.known().unwrap().is_active());
-    assert!(!lists(&membership).contains(&UNINVITED), "who has just left is not invited");
+    assert!(!lists(&membership).contains(&DUE_INVITATIONS), "who has just left is not invited");
     let wanted = Draft {
         roles: None,
         enabled: Some(true),
@@ -167,9 +167,9 @@ fn a_person_who_has_left_is_asked_back_and_does_not_come_unasked() {
     let known = membership.known().unwrap();
     assert!(known.is_active() && !known.enabled, "it reads back as it was sent");
     assert_eq!(membership.live_until(), Timestamp::NEVER);
-    assert!(lists(&membership).contains(&UNINVITED));
+    assert!(lists(&membership).contains(&DUE_INVITATIONS));
     assert!(decide(&mut membership, &Command::NoteInvited).is_ok());
-    assert!(!lists(&membership).contains(&UNINVITED));
+    assert!(!membership.wants_invitation(NOW));
     assert_eq!(decide(&mut membership, &Command::NoteInvited), Err(Refusal::OtherState));
     let accept = Draft { word: Word::Person, ..draft(&["clerk"]) };
     assert!(provision(&mut membership, accept).is_ok());
@@ -194,4 +194,23 @@ fn what_the_directory_does_is_recorded_with_its_cause() {
     assert_eq!(causes(&accepted(), &remove), scim("membership.removed"));
     let propose = Command::Propose { proposal: Box::new(proposal()), home: Some(acme()) };
     assert_eq!(causes(&Membership::default(), &propose), scim("membership.proposed"));
+}
+
+#[test]
+fn a_person_who_does_not_accept_is_invited_a_few_times_and_far_apart() {
+    let mut membership = pending();
+    for count in 0..MOST_INVITATIONS {
+        let due = NOW + INVITED_AGAIN_AFTER * count;
+        assert!(!membership.wants_invitation(due - Duration::from_millis(1)), "{count}");
+        assert!(membership.wants_invitation(due), "{count}");
+        let decision = membership.decide(&Command::NoteInvited, due);
+        assert!(decision.outcome.is_ok());
+        decision.events.iter().for_each(|event| membership.apply(event));
+    }
+    assert!(!membership.wants_invitation(Timestamp::FOREVER));
+    assert!(!lists(&membership).contains(&DUE_INVITATIONS), "there is an end");
+    // Another address is another wish.
+    let moved = Proposal { address: Some("eva@far.test".to_owned()), ..proposal() };
+    assert!(propose(&mut membership, moved, acme()).is_ok());
+    assert!(membership.wants_invitation(NOW));
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     domain::{
-        membership::{DirectoryEntry, Draft, MOST_ROLES, Membership, Proposal, Word},
+        membership::{DirectoryEntry, Draft, Invitations, MOST_ROLES, Membership, Proposal, Word},
         scim::{error::ScimError, group::GroupChange},
     },
     http::answer::scim::ScimRefusal,
@@ -160,7 +160,7 @@ async fn first_entry(
         active: user.is_active(),
         changed_at: change.commit.at(),
         came_with: None,
-        invited: false,
+        invitations: Invitations::default(),
         user,
     })
 }

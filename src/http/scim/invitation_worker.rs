@@ -1,4 +1,4 @@
-//! Mails the invitations that the allowance did not permit at once (adr/0133).
+//! Mails the invitations that the allowance did not permit at once, and again those that were not accepted (adr/0133).
 //!
 //! Every node goes through the list of those who wait, a part at each turn and then from the beginning. The commit
 //! requires the membership to be as it was read, so that of two nodes one invites.
@@ -8,7 +8,7 @@ use crate::{
     actors::{Bound, CommitError, HydrateError, RepeatedWork},
     domain::{
         Context,
-        membership::{Command, Membership, UNINVITED},
+        membership::{Command, DUE_INVITATIONS, Membership, not_due},
         organization::Organization,
     },
     http::{answer::error::Problem, app::App},
@@ -66,7 +66,10 @@ async fn invite_some(app: &App, after: (String, String)) -> (String, String) {
         return after;
     }
     let place = (after.0.as_str(), after.1.as_str());
-    let page = match app.views.memberships.page(UNINVITED, "", place, PART).await {
+    let not_due = not_due(app.clock.now());
+    let due = (place, Some(not_due.as_str()));
+    let due = app.views.memberships.page_below((DUE_INVITATIONS, ""), due, PART);
+    let page = match due.await {
         Ok(page) => page,
         Err(error) => {
             tracing::warn!(%error, "those who are to be invited could not be listed");
@@ -97,7 +100,8 @@ async fn invite_one(app: &App, id: &str) -> Result<Outcome, NotInvited> {
     let context = Context::node();
     let mut commit = app.multi_commit(&context);
     let machine = commit.look::<Membership>(id).await?.clone();
-    let Some(slug) = machine.organization().filter(|_| machine.wants_invitation()) else {
+    let Some(slug) = machine.organization().filter(|_| machine.wants_invitation(app.clock.now()))
+    else {
         return Ok(Outcome::Settled);
     };
     let home = commit.look::<Organization>(slug).await?.known().filter(|home| home.enabled);

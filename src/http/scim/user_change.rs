@@ -9,10 +9,11 @@ use crate::{
     actors::Vouching,
     crypto::draw_uuid,
     domain::{
+        Timestamp,
         account::{self, Account, EMAIL_ADDRESSES, normalise_email},
         membership::{
-            Command, DirectoryEntry, Draft, Known, MEMBERSHIP_PAIRS, Membership, Pending, Proposal,
-            Refusal, Word, pair,
+            Command, DirectoryEntry, Draft, Invitations, Known, MEMBERSHIP_PAIRS, Membership,
+            Pending, Proposal, Refusal, Word, pair,
         },
         scim::{error::ScimError, resource::User},
     },
@@ -36,7 +37,7 @@ pub async fn create(call: &ScimCall, user: User) -> Result<String, ScimRefusal> 
         active: user.is_active(),
         changed_at: change.commit.at(),
         came_with: None,
-        invited: false,
+        invitations: Invitations::default(),
         user,
     };
     let mut charged = None;
@@ -62,7 +63,7 @@ pub async fn create(call: &ScimCall, user: User) -> Result<String, ScimRefusal> 
             if let Some(address) = address.as_deref().filter(|_| entry.active) {
                 let invitee = Invitee { membership: &id, address };
                 charged = invite(call, &mut change, &invitee).await?;
-                entry.invited = charged.is_some();
+                entry.invitations = first_of(charged.as_ref(), change.commit.at());
             }
             let organization = call.slug().to_owned();
             let proposal =
@@ -92,6 +93,11 @@ async fn invite(
     withdraw(call, change, invitee.address).await?;
     let made = invite::make(&call.app, &mut change.commit, &change.home, invitee).await?;
     Ok(made.then_some(charged))
+}
+
+/// Returns what is noted of an invitation that was just made, if it was.
+fn first_of(charged: Option<&InvitationCharge>, at: Timestamp) -> Invitations {
+    charged.map(|_| Invitations::default().and_one(at)).unwrap_or_default()
 }
 
 async fn withdraw(
@@ -174,7 +180,10 @@ async fn change_member(
         active,
         changed_at: change.commit.at(),
         came_with: held.and_then(|held| held.came_with.clone()),
-        invited: held.is_some_and(|held| held.invited) && !is_wanted_again,
+        invitations: held
+            .filter(|_| !is_wanted_again)
+            .map(|held| held.invitations)
+            .unwrap_or_default(),
         user,
     };
     let mut charged = None;
@@ -184,7 +193,7 @@ async fn change_member(
         if is_wanted_again {
             let invitee = Invitee { membership: &known.id, address: &address };
             charged = invite(call, change, &invitee).await?;
-            entry.invited = charged.is_some();
+            entry.invitations = first_of(charged.as_ref(), change.commit.at());
         } else if known.is_active() && !active {
             // What was sent before would bring them back.
             withdraw(call, change, &address).await?;
@@ -222,17 +231,21 @@ async fn change_pending(
         active,
         changed_at: change.commit.at(),
         came_with: None,
-        invited: pending.entry.invited && !has_moved && active,
+        invitations: if has_moved || !active {
+            Invitations::default()
+        } else {
+            pending.entry.invitations
+        },
         user,
     };
     if let Some(former) = pending.address.as_deref().filter(|_| has_moved || !active) {
         withdraw(call, change, former).await?;
     }
     let mut charged = None;
-    if let Some(address) = address.as_deref().filter(|_| active && !entry.invited) {
+    if let Some(address) = address.as_deref().filter(|_| active && entry.invitations.is_none()) {
         let invitee = Invitee { membership: &pending.id, address };
         charged = invite(call, change, &invitee).await?;
-        entry.invited = charged.is_some();
+        entry.invitations = first_of(charged.as_ref(), change.commit.at());
     }
     let organization = pending.organization.clone();
     let proposal = Proposal { id: pending.id.clone(), organization, roles: None, address, entry };
