@@ -27,6 +27,10 @@
 
 #![forbid(unsafe_code)]
 
+// What tests share names the crate as those outside of it do.
+#[cfg(test)]
+extern crate self as porteiro;
+
 pub mod actors;
 pub mod backchannel;
 pub mod breach;

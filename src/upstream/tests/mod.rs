@@ -5,6 +5,7 @@ mod documents;
 mod github;
 mod id_tokens;
 mod logout;
+#[path = "../../../tests/shared/upstream_provider.rs"]
 mod provider;
 mod signing_in;
 mod trials;

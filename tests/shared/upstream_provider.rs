@@ -1,11 +1,10 @@
 //! A provider that does what a test wants, on a loopback port of its own.
 
-use super::HandClock;
-use crate::{
-    crypto::{Signer, keys::read_pem},
-    domain::{Clock as _, Fingerprint},
-};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use porteiro::{
+    crypto::{Signer, keys::read_pem},
+    domain::{Clock, Fingerprint},
+};
 use serde_json::{Map, Value, json};
 use std::{
     collections::BTreeMap,
@@ -18,19 +17,19 @@ use tokio::{
 };
 use url::form_urlencoded;
 
-pub(super) const METADATA: &str = "/.well-known/openid-configuration";
+pub const METADATA: &str = "/.well-known/openid-configuration";
 
 /// A request as the provider heard it.
 #[derive(Clone, Debug)]
-pub(super) struct Heard {
-    pub(super) path: String,
-    pub(super) headers: BTreeMap<String, String>,
-    pub(super) form: BTreeMap<String, String>,
+pub struct Heard {
+    pub path: String,
+    pub headers: BTreeMap<String, String>,
+    pub form: BTreeMap<String, String>,
 }
 
 /// What a path answers instead of what is usual there.
 #[derive(Clone)]
-pub(super) enum Reply {
+pub enum Reply {
     Json(u16, Value),
     /// Status, a header line, and a body.
     Raw(u16, String, String),
@@ -39,32 +38,32 @@ pub(super) enum Reply {
 }
 
 /// How the provider behaves.
-pub(super) struct State {
-    pub(super) signer: Arc<Signer>,
+pub struct State {
+    pub signer: Arc<Signer>,
     /// The keys that it publishes.
-    pub(super) published: Vec<Value>,
+    pub published: Vec<Value>,
     /// Members of the metadata that differ; `null` leaves one out.
-    pub(super) metadata: Map<String, Value>,
+    pub metadata: Map<String, Value>,
     /// Claims of ID tokens that differ; `null` leaves one out.
-    pub(super) claims: Map<String, Value>,
+    pub claims: Map<String, Value>,
     /// Makes ID tokens in another way.
-    pub(super) forge: Option<fn(&Signer, &Value) -> String>,
-    pub(super) replies: BTreeMap<String, Reply>,
-    pub(super) heard: Vec<Heard>,
+    pub forge: Option<fn(&Signer, &Value) -> String>,
+    pub replies: BTreeMap<String, Reply>,
+    pub heard: Vec<Heard>,
     /// Codes that were issued, each with the nonce and the challenge of its request.
     codes: BTreeMap<String, (Option<String>, String)>,
     /// Every token that was handed out.
     tokens: Vec<String>,
 }
 
-pub(super) struct Provider {
-    pub(super) issuer: String,
+pub struct Provider {
+    pub issuer: String,
     state: Arc<Mutex<State>>,
     _tasks: JoinSet<()>,
 }
 
 impl Provider {
-    pub(super) async fn start(clock: Arc<HandClock>) -> Self {
+    pub async fn start(clock: Arc<dyn Clock>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let issuer = format!("http://{}", listener.local_addr().unwrap());
         let signer = Arc::new(new_signer());
@@ -85,30 +84,30 @@ impl Provider {
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 let (state, issuer, clock) = (shared.clone(), own.clone(), clock.clone());
-                connections.spawn(async move { serve(stream, &state, &issuer, &clock).await });
+                connections.spawn(async move { serve(stream, &state, &issuer, &*clock).await });
             }
         });
         Self { issuer, state, _tasks: tasks }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()
     }
 
-    pub(super) fn claim(&self, name: &str, value: Value) {
+    pub fn claim(&self, name: &str, value: Value) {
         self.state().claims.insert(name.to_owned(), value);
     }
 
-    pub(super) fn member(&self, name: &str, value: Value) {
+    pub fn member(&self, name: &str, value: Value) {
         self.state().metadata.insert(name.to_owned(), value);
     }
 
-    pub(super) fn reply(&self, path: &str, reply: Reply) {
+    pub fn reply(&self, path: &str, reply: Reply) {
         self.state().replies.insert(path.to_owned(), reply);
     }
 
     /// A person signs in there: returns what the browser is sent back with.
-    pub(super) fn authorize(&self, asked: &BTreeMap<String, String>) -> String {
+    pub fn authorize(&self, asked: &BTreeMap<String, String>) -> String {
         let mut state = self.state();
         let code = format!("code-{}-of-{}", state.codes.len(), asked["client_id"]);
         let bound = (asked.get("nonce").cloned(), asked["code_challenge"].clone());
@@ -119,21 +118,21 @@ impl Provider {
     }
 
     /// How often a path was called.
-    pub(super) fn calls(&self, path: &str) -> usize {
+    pub fn calls(&self, path: &str) -> usize {
         self.state().heard.iter().filter(|heard| heard.path == path).count()
     }
 
-    pub(super) fn last(&self, path: &str) -> Heard {
+    pub fn last(&self, path: &str) -> Heard {
         let state = self.state();
         state.heard.iter().rev().find(|heard| heard.path == path).unwrap().clone()
     }
 
-    pub(super) fn tokens(&self) -> Vec<String> {
+    pub fn tokens(&self) -> Vec<String> {
         self.state().tokens.clone()
     }
 
     /// Takes another key, and publishes that one alone.
-    pub(super) fn rotate(&self) {
+    pub fn rotate(&self) {
         let signer = Arc::new(new_signer());
         let mut state = self.state();
         state.published = vec![signer.public_jwk().clone()];
@@ -142,16 +141,16 @@ impl Provider {
 }
 
 /// Makes a key for ES256.
-pub(super) fn new_signer() -> Signer {
+pub fn new_signer() -> Signer {
     read_pem(&rcgen::KeyPair::generate().unwrap().serialize_pem()).unwrap()
 }
 
 /// Writes header and claims as they are signed.
-pub(super) fn unsigned(header: &Value, claims: &Value) -> String {
+pub fn unsigned(header: &Value, claims: &Value) -> String {
     [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string())).join(".")
 }
 
-async fn serve(mut stream: TcpStream, state: &Mutex<State>, issuer: &str, clock: &HandClock) {
+async fn serve(mut stream: TcpStream, state: &Mutex<State>, issuer: &str, clock: &dyn Clock) {
     let Some(heard) = hear(&mut stream).await else { return };
     let reply = {
         let mut state = state.lock().unwrap();
@@ -193,7 +192,7 @@ async fn hear(stream: &mut TcpStream) -> Option<Heard> {
 }
 
 impl State {
-    fn usual(&mut self, heard: &Heard, issuer: &str, clock: &HandClock) -> Reply {
+    fn usual(&mut self, heard: &Heard, issuer: &str, clock: &dyn Clock) -> Reply {
         match heard.path.as_str() {
             METADATA => Reply::Json(200, self.document(issuer)),
             "/keys" => Reply::Json(200, json!({ "keys": self.published })),
@@ -215,7 +214,7 @@ impl State {
     }
 
     /// A code is good once, for the verifier of its challenge.
-    fn exchange(&mut self, heard: &Heard, issuer: &str, clock: &HandClock) -> Reply {
+    fn exchange(&mut self, heard: &Heard, issuer: &str, clock: &dyn Clock) -> Reply {
         let refused = || Reply::Json(400, json!({ "error": "invalid_grant" }));
         let Some((nonce, challenge)) =
             heard.form.get("code").and_then(|code| self.codes.remove(code))
