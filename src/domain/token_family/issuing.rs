@@ -34,6 +34,10 @@ impl Grant {
     pub(super) fn issue(&self, issuing: &Issuing, events: Vec<Event>) -> Decision<TokenFamily> {
         let granted = match self.pass_on(issuing) {
             Ok(granted) => granted,
+            // A family that is refused so ends: the requirement may be lifted later (contract §7).
+            Err(Refusal::Ended) if !self.came_as_required(&issuing.limits) => {
+                return self.end(End::Over, Refusal::Ended);
+            }
             Err(why) => return Decision::refuse(why),
         };
         let is_new = !events.is_empty();
