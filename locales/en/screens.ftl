@@ -40,6 +40,8 @@ password = Password
 
 sign-in = Sign in
 sign-in-passkey = Sign in with a passkey
+sign-in-with = Sign in with { $name }
+sign-on-only = Your organization signs you in with its own provider.
 to-continue = to continue to { $app }
 to-approve = so that your approval for { $app } counts
 to-join = to join { $organization }
@@ -621,6 +623,8 @@ to-other-account = Go on with that account
 to-account = To your account
 back-to-app = Back to the application
 move-on-title = Taking you back
+sign-out-on-text = The sign-out goes on at { $host }.
+leave-to-title = Taking you to { $name }
 denied-title = You said no
 move-on-text = to { $host }
 
@@ -634,6 +638,8 @@ cookies-title = Cookies are blocked here
 cookies-text = Allow them for { $host }, then start again.
 other-browser-title = This belongs to another browser
 other-browser-text = Go on in the browser in which you began, or start again here at { $host }.
+lost-sign-on-title = This sign-in cannot go on
+lost-sign-on-text = Nothing was changed. It may be too old, have been used, or belong to another browser. Start again at { $host }.
 unknown-title = There is nothing here
 unknown-text = The link may be incomplete. Start again at { $host }.
 invitation-void-title = This invitation cannot be used
@@ -682,6 +688,11 @@ passkey-refused = That passkey is on your account already, or there are too many
 email-taken = There is an account with this address now. Sign in to it.
 try-again = That could not be done just now. Please try again.
 not-now = This step is over. Here is where you are.
+sso-refused = The sign-in at the other provider did not work. Try again, or use another way.
+sso-unavailable = The other provider does not answer now. Try again in a moment, or use another way.
+account-not-vouched = You are known there, but no account here is linked to it, and none can be made for your address. Ask your administrator.
+identity-not-linked = An account here has this address already. Sign in to it in another way, then link the two on your account page.
+membership-disabled = Your membership in this organization is disabled. Ask its administrator.
 not-taken = That could not be done. Please try again.
 
 ## Pages of a development server

@@ -40,6 +40,8 @@ password = Senha
 
 sign-in = Entrar
 sign-in-passkey = Entrar com uma chave de acesso
+sign-in-with = Entrar com { $name }
+sign-on-only = A sua organização usa o seu próprio fornecedor para entrar.
 to-continue = para continuar em { $app }
 to-approve = para que a sua aprovação a { $app } conte
 to-join = para aderir a { $organization }
@@ -621,6 +623,8 @@ to-other-account = Continuar com essa conta
 to-account = Ir para a sua conta
 back-to-app = Voltar à aplicação
 move-on-title = De volta à aplicação
+sign-out-on-text = O fim da sessão continua em { $host }.
+leave-to-title = A seguir para { $name }
 denied-title = Pedido recusado
 move-on-text = a caminho de { $host }
 
@@ -634,6 +638,8 @@ cookies-title = Os cookies estão bloqueados
 cookies-text = Permita-os para { $host } e comece de novo.
 other-browser-title = Isto pertence a outro navegador
 other-browser-text = Continue no navegador onde começou, ou comece aqui de novo em { $host }.
+lost-sign-on-title = Este início de sessão não pode continuar
+lost-sign-on-text = Nada foi alterado. Pode ser antigo, já ter sido usado ou pertencer a outro navegador. Comece de novo em { $host }.
 unknown-title = Não há nada aqui
 unknown-text = O link pode estar incompleto. Comece de novo em { $host }.
 invitation-void-title = Este convite não pode ser usado
@@ -682,6 +688,11 @@ passkey-refused = Essa chave de acesso já está na sua conta, ou há demasiadas
 email-taken = Já há uma conta com este e-mail. Entre nela.
 try-again = Não foi possível neste momento. Tente de novo.
 not-now = Esse passo terminou. A página mostra onde está.
+sso-refused = A entrada no outro fornecedor não resultou. Tente de novo ou use outra forma.
+sso-unavailable = O outro fornecedor não responde agora. Tente de novo daqui a pouco ou use outra forma.
+account-not-vouched = É conhecido lá, mas nenhuma conta aqui está ligada e não pode ser criada uma para o seu endereço. Fale com o administrador.
+identity-not-linked = Uma conta aqui já tem este endereço. Entre nela de outra forma e ligue as duas na página da sua conta.
+membership-disabled = A sua pertença a esta organização está desativada. Fale com o administrador dela.
 not-taken = Não foi possível. Tente de novo.
 
 ## Páginas de um servidor de desenvolvimento

@@ -11,7 +11,8 @@
 
 use super::{
     Birth, CLOCK_SKEW, Decision, Listing, Machine, Record, Requirement, Timestamp,
-    assurance::SingleSignOn, connection::Connection, external_identity::ExternalIdentity,
+    account::SealedSecret, assurance::SingleSignOn, connection::Connection,
+    external_identity::ExternalIdentity,
 };
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,9 @@ pub struct Open {
     /// What the provider calls it, if it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sid: Option<String>,
+    /// The ID token, by which the provider knows what the person signs out of; sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<SealedSecret>,
     /// No session of ours that rests on it lives longer.
     pub ends_at: Timestamp,
 }
@@ -160,6 +164,7 @@ mod tests {
             connection: "c".to_owned(),
             identity: "i".to_owned(),
             sid: Some("s".to_owned()),
+            hint: None,
             ends_at: NOW,
         };
         let mut session = UpstreamSession::Open(Box::new(open));

@@ -16,6 +16,8 @@ pub struct CookieNames {
     pub(super) known_browser: &'static str,
     /// Language and theme of our pages.
     pub(in crate::http) screen: &'static str,
+    /// What a flow has come to at the callback of a provider, until its page is opened; sealed.
+    pub(in crate::http) callback: &'static str,
     /// Says that a person was offered a passkey not long ago.
     pub(in crate::http) offered: &'static str,
     secure: bool,
@@ -32,6 +34,7 @@ impl CookieNames {
                 browser: "__Host-porteiro-browser",
                 known_browser: "__Host-porteiro-known",
                 screen: "__Host-porteiro-screen",
+                callback: "__Host-porteiro-callback",
                 offered: "__Host-porteiro-offered",
                 secure,
             }
@@ -42,6 +45,7 @@ impl CookieNames {
                 browser: "porteiro-browser",
                 known_browser: "porteiro-known",
                 screen: "porteiro-screen",
+                callback: "porteiro-callback",
                 offered: "porteiro-offered",
                 secure,
             }

@@ -15,7 +15,7 @@ use super::{
     mailbox, me,
     oauth::{
         authorize, ciba, device, form_post, introspect, jwks, logout, metadata, par,
-        protected_resource, register, revoke, token, userinfo,
+        protected_resource, register, revoke, sso, token, userinfo,
     },
     playground, related_origins, routes, scim,
     screens::{self, Screen},

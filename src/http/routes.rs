@@ -58,6 +58,10 @@ macro_rules! endpoints {
             REGISTERED "/connect/register/{client_id}" (
                 AnySite OAuth Registration, GET register::read, PUT register::replace, DELETE register::delete
             )
+            /// Another provider sends the browser back (OIDC Core §3.1.2.5).
+            SSO_CALLBACK "/connect/sso/{connection}/callback" (NoPage Problem Open, by sso::callback::methods, GET, HEAD, POST)
+            /// Another provider tells of a logout (OIDC Back-Channel Logout §2.5).
+            SSO_LOGOUT "/connect/sso/{connection}/logout" (NoPage OAuth Open, POST sso::logout::post)
             /// The OpenAPI document of `/flows`, `/me` and `/api`.
             API_OPENAPI "/api/openapi.json" (AnySite Problem Open, GET api::openapi)
         }
@@ -273,12 +277,6 @@ macro_rules! constants {
 }
 
 endpoints!(constants);
-
-/// Where another provider sends the browser back to, for each connection.
-pub const SSO_CALLBACK: &str = "/connect/sso/{connection}/callback";
-
-/// Where another provider tells of a logout, for each connection.
-pub const SSO_LOGOUT: &str = "/connect/sso/{connection}/logout";
 
 /// Returns the address of a path of ours that each connection has for itself.
 pub fn of_connection(issuer: &str, path: &str, connection: &str) -> String {

@@ -179,6 +179,7 @@ mod screens_passkeys;
 mod screens_recovery;
 mod screens_scim;
 mod screens_sign_in;
+mod screens_sso;
 mod screens_trouble;
 mod sector_host;
 #[expect(clippy::disallowed_types, reason = "a device draws for itself")]
@@ -196,6 +197,12 @@ mod signed_requests;
 mod signing_client;
 mod silent_hosts;
 mod site;
+mod sso_attacks;
+mod sso_callback;
+mod sso_logout;
+mod sso_oidc_provider;
+mod sso_porteiro;
+mod sso_scene;
 mod statements;
 mod step_up;
 mod stolen_on_two_nodes;
@@ -209,6 +216,9 @@ mod tokens;
 mod totp_enrolment;
 mod toy_flow;
 mod unused_clients;
+#[path = "../shared/upstream_provider.rs"]
+#[expect(dead_code, reason = "the tests of the relying party have it misbehave in more ways")]
+mod upstream_provider;
 mod userinfo;
 mod webhook_receiver;
 mod webhooks;

@@ -210,6 +210,8 @@ pub struct TestOptions {
     pub statement_issuers: Option<Arc<StatementIssuers>>,
     /// Whether clients on this machine may be called.
     pub private_networks: bool,
+    /// How long one call of another provider may take.
+    pub upstream_limit: Option<Duration>,
     /// Who is asked for the names of what couriers call.
     pub resolver: Arc<dyn Resolver>,
     /// Who is asked for the records of domains.
@@ -257,6 +259,7 @@ impl Default for TestOptions {
             mailbox: false,
             statement_issuers: None,
             private_networks: false,
+            upstream_limit: None,
             resolver: Arc::new(DnsResolver::of_system()),
             txt_resolver: Arc::new(DnsResolver::of_system()),
             domains_every: TreeOptions::default().domains_every,
@@ -440,7 +443,7 @@ async fn start(options: TestOptions, place: Place) -> Result<Running, ServerErro
             claims_hook: options.claims_hook,
             statement_issuers: options.statement_issuers,
             client_documents: options.client_documents,
-            upstreams: upstreams(options.private_networks, clock.clone()),
+            upstreams: upstreams((options.private_networks, options.upstream_limit), clock.clone()),
             outbound: Arc::new(outbound(options.private_networks, options.resolver)),
             messages,
             txt_resolver: options.txt_resolver,
@@ -514,8 +517,19 @@ pub fn sealed(headers: &HeaderMap) {
 }
 
 /// What speaks to other providers, on loopback too where that is asked for.
-fn upstreams(allow_private_networks: bool, clock: Arc<dyn porteiro::domain::Clock>) -> Upstreams {
+fn upstreams(
+    (allow_private_networks, limit): (bool, Option<Duration>),
+    clock: Arc<dyn porteiro::domain::Clock>,
+) -> Upstreams {
     let policy = Policy { allow_private_networks, ..Policy::default() };
     let resolver: Arc<dyn Resolver> = Arc::new(DnsResolver::of_system());
-    Upstreams::new(policy, &resolver, clock, Arc::new(SystemDice)).unwrap()
+    let dice = Arc::new(SystemDice);
+    let made = match limit {
+        None => Upstreams::new(policy, &resolver, clock, dice),
+        Some(time_limit) => {
+            let policy = Policy { time_limit, ..policy };
+            Upstreams::within(time_limit * 2, &policy, &resolver, (clock, dice))
+        }
+    };
+    made.unwrap()
 }

@@ -103,6 +103,13 @@ impl Evidence {
         there.max_by_key(|proof| proof.at).and_then(|proof| proof.sign_on.as_deref())
     }
 
+    /// Returns the single sign-on by which the person came last, wherever it counts.
+    pub fn last_sign_on(&self) -> Option<&SingleSignOn> {
+        let all = self.proofs.iter().filter(|proof| !proof.void).chain(&self.scoped);
+        let by_another = all.filter(|proof| proof.sign_on.is_some());
+        by_another.max_by_key(|proof| proof.at).and_then(|proof| proof.sign_on.as_deref())
+    }
+
     /// Returns it without the proofs whose single sign-on is over: one of an organization is gone, one of the account's
     /// own counts no more.
     pub fn without_sign_ons(mut self, is_over: impl Fn(&SingleSignOn) -> bool) -> Self {

@@ -26,6 +26,8 @@ pub enum ResponseSummary {
     },
     /// A sign-out that could not be done.
     StillSignedIn { description: &'static str },
+    /// No sign-in waits for what a provider has answered.
+    LostSignOn,
     /// The person goes back to the client, by a form.
     Posting(Arc<Posting>),
 }

@@ -23,6 +23,7 @@ use crate::{
         resource::{DETAIL_OWNERS, Resource, SCOPE_OWNERS},
         session::Session,
         token_family::TokenFamily,
+        upstream_session::UpstreamSession,
         webhook::Webhook,
     },
     system::System,
@@ -51,6 +52,7 @@ pub(in crate::http) struct Views {
     pub resources: View<Resource>,
     pub scope_owners: NameView,
     pub sessions: View<Session>,
+    pub upstream_sessions: View<UpstreamSession>,
     pub webhooks: View<Webhook>,
 }
 
@@ -79,6 +81,7 @@ impl Views {
             resources: system.view(),
             scope_owners: system.names(SCOPE_OWNERS),
             sessions: system.view(),
+            upstream_sessions: system.view(),
             webhooks: system.view(),
         }
     }

@@ -32,6 +32,8 @@ pub struct RequestSource {
     pub session_by_cookie: bool,
     /// Says that a person signed in here before; sealed.
     pub known_browser: Option<Zeroizing<String>>,
+    /// What a flow has come to at the callback of a provider; sealed.
+    pub callback: Option<Zeroizing<String>>,
     /// The language that the caller likes best of those that we have.
     pub locale: Option<Locale>,
 }
@@ -62,6 +64,8 @@ impl RequestSource {
                 .collect(),
             known_browser: cookie(headers, names.known_browser)
                 .map(|statement| Zeroizing::new(statement.to_owned())),
+            callback: cookie(headers, names.callback)
+                .map(|sealed| Zeroizing::new(sealed.to_owned())),
             locale: locale(headers),
         }
     }

@@ -6,6 +6,7 @@ use super::{
     known_browser,
     opened::Opened,
     parts::Outcome,
+    sign_on,
     step_outcome::FlowAnswer,
 };
 use crate::{
@@ -119,6 +120,7 @@ pub(super) async fn answer(
     if let Some(request) = seed.request.as_ref().filter(|_| granted) {
         let to = AuthorizationResponse::code(app, &request.reply_to, &drawn.code.text)?;
         outcome.redirect_to = Some(to.address(app));
+        outcome.code = Some(drawn.code.text.clone());
         app.note_use(context, &request.wanted.client_id).await;
     }
     let mut cookies = Vec::new();
@@ -152,6 +154,10 @@ pub(super) async fn answer(
         let to = opened.leaving.as_ref().map(|leaving| leaving.redirect_to.clone());
         outcome.redirect_to = outcome.redirect_to.or(to.map(Zeroizing::new));
         if seed.channel != Channel::Program {
+            // A client that wants the person back comes first.
+            if let (None, Some(person)) = (&outcome.redirect_to, &over.person) {
+                outcome.redirect_to = sign_on::end_session(app, person).await;
+            }
             let id = session_of(over).map_or("", String::as_str);
             cookies.extend(browser_sessions::forget(app, source, held, id));
         }

@@ -72,6 +72,9 @@ pub struct Document {
     /// It failed because the account cannot prove as much as it needs. For pages alone.
     #[serde(skip)]
     pub lacks_factor: bool,
+    /// It has ended at the callback of a provider, and this browser was not told yet. For pages alone.
+    #[serde(skip)]
+    pub is_from_callback: bool,
     /// What a person who makes an account has said of themselves. For pages alone.
     #[serde(skip)]
     pub applicant: Option<Box<Applicant>>,
@@ -194,6 +197,7 @@ impl Document {
             identifier: identifier(app, seed, flow, shows_codes).await,
             is_for_another: is_over_by(flow, &Denial::OtherPerson),
             lacks_factor: is_over_by(flow, &Denial::NotSureEnough),
+            is_from_callback: false,
             applicant: match flow {
                 Flow::Open(open) => open.applicant.clone(),
                 Flow::Over(_) | Flow::Unborn => None,
@@ -245,6 +249,7 @@ impl Document {
             identifier: None,
             is_for_another: false,
             lacks_factor: false,
+            is_from_callback: false,
             applicant: None,
             login_hint: None,
             ui_locales: None,

@@ -95,8 +95,15 @@ pub async fn confirm(
     let SignedIn { person, session, .. } = signed_in.ok_or(NOT_FOUND)?;
     let answer = StepAnswer::Decided { step: "confirm", allow: true };
     let asking = Asking { account: &person.account, chosen: None, answer };
+    let mut leaving = opened.leaving.clone();
     let cookies = match proceed_noting(app, &opened, asking).await {
-        Ok(answered) => answered.answer.cookies,
+        Ok(answered) => {
+            // A provider by which the person came is told.
+            let to = answered.answer.document.result.and_then(|result| result.redirect_to);
+            let on = to.map(|to| Leaving { client_id: String::new(), redirect_to: to.to_string() });
+            leaving = leaving.or(on);
+            answered.answer.cookies
+        }
         Err(problem) => {
             // A form that is sent twice, or a session that has ended meanwhile, is no mistake.
             let seen = app.views.sessions.look_anew(session).await?;
@@ -107,5 +114,5 @@ pub async fn confirm(
             browser_sessions::forget(app, &opened.source, &held, session)
         }
     };
-    Ok(SignedOut { cookies, leaving: opened.leaving })
+    Ok(SignedOut { cookies, leaving })
 }

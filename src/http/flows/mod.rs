@@ -15,6 +15,7 @@ mod approval;
 mod begin;
 mod belonging;
 pub mod browser_sessions;
+pub mod callback_result;
 mod committing;
 mod decided_request;
 mod document;
@@ -26,6 +27,7 @@ mod opened;
 mod operator_link;
 mod parts;
 mod problems;
+mod screen_path;
 mod show;
 pub mod sign_on;
 mod sign_out;
@@ -45,6 +47,7 @@ pub use parts::{
     Client as ClientTold, Consent as ConsentTold, DetailInWords, Outcome, client as client_told,
 };
 pub use problems::out_of_reach;
+pub use screen_path::path_of;
 pub use show::{get as show, look};
 pub use sign_out::after_commit as sign_out_after_commit;
 pub use step_outcome::{FlowAnswer, StepOutcome};

@@ -170,6 +170,9 @@ pub struct Outcome {
     pub session_token: Option<Zeroizing<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redirect_to: Option<Zeroizing<String>>,
+    /// The code in `redirect_to`. For the callback of a provider alone.
+    #[serde(skip)]
+    pub code: Option<Zeroizing<String>>,
     /// A new set of them, in clear for this once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recovery_codes: Vec<Zeroizing<String>>,

@@ -1,6 +1,7 @@
 //! `GET /flows/{id}`: shows a flow to the caller that began it.
 
 use super::{
+    callback_result,
     document::{Document, FlowView},
     opened::{FlowId, read},
     problems::EXPIRED,
@@ -11,10 +12,13 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
-        extract::{context::RequestContext, origin::Origin, request_source::RequestSource},
+        extract::{
+            context::RequestContext, cookies::with_cookie, origin::Origin,
+            request_source::RequestSource,
+        },
     },
 };
-use axum::{extract::State, http::HeaderMap};
+use axum::{extract::State, http::HeaderMap, response::Response};
 
 pub async fn get(
     State(app): State<App>,
@@ -22,10 +26,12 @@ pub async fn get(
     Origin(address): Origin,
     FlowId(id): FlowId,
     headers: HeaderMap,
-) -> Result<Document, Problem> {
+) -> Result<Response, Problem> {
     let _place = app.limits.request_permits.work(address)?;
     let source = RequestSource::of(&headers, app.settings.cookies);
-    look(&app, &context, &id, &source).await
+    let document = look(&app, &context, &id, &source).await?;
+    let told = document.is_from_callback.then(|| callback_result::forget(&app));
+    Ok(with_cookie(document, told))
 }
 
 /// Shows a flow to the caller that began it.
@@ -49,6 +55,7 @@ pub async fn look(
     let shown = FlowView { id, seed: &seed, flow: &seen.machine, outcome: None };
     let document = Document::of(app, shown).await?;
     let document = document.telling_accounts(app, context, source).await?;
+    let document = document.with_callback_result(app, (&name, &seed, &seen.machine), source);
     Ok(match leaving {
         None => document,
         Some(leaving) => document.naming(app, &leaving.client_id).await,

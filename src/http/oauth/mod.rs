@@ -12,5 +12,6 @@ pub mod par;
 pub mod protected_resource;
 pub mod register;
 pub mod revoke;
+pub mod sso;
 pub mod token;
 pub mod userinfo;

@@ -108,6 +108,9 @@ fn told_page(
             let trouble = Trouble::still_signed_in(description);
             trouble::draw(shell, status, trouble, Some(request_id))
         }
+        ResponseSummary::LostSignOn => {
+            trouble::draw(shell, status, Trouble::lost_sign_on(), Some(request_id))
+        }
         ResponseSummary::SignOut { flow } => {
             shell.respond(status, &LeavePage { page: shell, flow, action: routes::LOGOUT })
         }

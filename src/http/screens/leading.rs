@@ -1,23 +1,10 @@
-//! Where a page leads: the path of a flow, and the redirect after a form.
+//! Where a page leads: the redirect after a form.
 
-use crate::http::{answer::redirect::see_other, routes};
+pub use crate::http::flows::path_of;
+
+use crate::http::answer::redirect::see_other;
 use axum::response::{IntoResponse, Response};
 use url::form_urlencoded;
-
-/// Returns the path on which a flow is drawn now.
-pub fn path_of(kind: &str, state: &str) -> &'static str {
-    match (kind, state) {
-        (_, "consent") => routes::CONSENT,
-        ("sign_up" | "invitation", _) => routes::SIGN_UP,
-        ("verify_email", _) => routes::VERIFY_EMAIL,
-        ("recovery", _) => routes::RESET_PASSWORD,
-        ("device", _) => routes::DEVICE_SCREEN,
-        ("approval", _) => routes::APPROVE,
-        ("sign_out", _) => routes::SIGN_OUT,
-        ("enroll_passkey" | "enroll_totp", _) => routes::ACCOUNT,
-        _ => routes::SIGN_IN,
-    }
-}
 
 /// Leads from a form to a page.
 pub fn to(path: &str, query: &[(&str, &str)]) -> Response {

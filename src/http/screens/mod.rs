@@ -19,7 +19,8 @@
 //! | [`account`] | `/account`: what a person sees and changes of their own account |
 //! | [`organization`] | `/organization`: what a member sees and changes of their organization |
 //! | [`proving`] | the flow in which a person proves once more who they are, and comes back |
-//! | [`leading`] | the path of a flow, and how a form leads to a page |
+//! | [`initiated`] | a sign-in that a provider, or a link to it, begins |
+//! | [`leading`] | how a form leads to a page |
 //! | [`stopping`] | the page that stops a recovery, for the holder of the account's address |
 //! | [`trouble`] | pages for what cannot go on |
 //! | [`typed`] | what a person typed into a form that was refused |
@@ -31,6 +32,7 @@ pub mod brand;
 mod delegation_rows;
 mod error_pages;
 mod fields;
+mod initiated;
 mod leading;
 mod offer;
 mod organization;

@@ -1,7 +1,7 @@
 //! GET of a screen: opens the flow that is named, or begins one, and draws it.
 
 use super::{
-    Screen, account, brand, organization,
+    Screen, account, brand, initiated, organization,
     pages::{self, Beside, Returning},
     preferences::Preferences,
     shell::Shell,
@@ -17,7 +17,7 @@ use crate::{
             context::RequestContext, cookies::with_cookies, form::Form, origin::Origin,
             request_source::RequestSource,
         },
-        flows::{Document, FlowAnswer, Wish, begin_one, look},
+        flows::{Document, FlowAnswer, Wish, begin_one, callback_result, look},
         people::session,
         routes,
     },
@@ -54,6 +54,13 @@ pub async fn get(
         let caller = Caller { screen, headers, follows_mail, request_id };
         trouble::page(shell, problem, &caller)
     };
+    if initiated::is_one(screen, &query) {
+        let caller = initiated::Caller { context: context.clone(), address, head: &head };
+        let begun = Box::pin(initiated::begin(&app, caller, &query, preferences)).await;
+        return begun.unwrap_or_else(|problem| {
+            in_trouble(&Shell::new(&app, preferences, None).at(Vec::new()), &problem)
+        });
+    }
     let section = account::Section::of_path(screen.path);
     // Each of the operations that it calls has a permit of its own.
     if let Some(section) = section.filter(|_| query.get("flow").is_none()) {
@@ -89,11 +96,17 @@ pub async fn get(
             let shell = Shell::new(&app, preferences, None).at(Vec::new());
             pages::signed_out(&shell)
         }
-        Ok(Opened::Flow { document, cookies, beside }) => {
+        Ok(Opened::Flow { document, mut cookies, beside }) => {
             let shell = Shell::new(&app, preferences, document.ui_locales.as_deref());
             let shell = shell.at(pages::parameters(&document, &query));
             let shell = shell.of_brand(brand::of_page(&app, &document).await);
-            let page = pages::draw(&shell, &document, &query, &beside).await;
+            let page = match pages::after_callback(&shell, &document) {
+                Some(page) => {
+                    cookies.push(callback_result::forget(&app));
+                    page
+                }
+                None => pages::draw(&shell, &document, &query, &beside).await,
+            };
             with_cookies(page, cookies)
         }
         Err(problem) => {
@@ -187,6 +200,7 @@ impl ScreenRequest<'_> {
             approval: given("approval"),
             flow,
             select_account,
+            organization: given("organization"),
             ..Wish::default()
         };
         match begin_one(app, caller.clone(), source.clone(), wish).await {

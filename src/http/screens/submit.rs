@@ -141,19 +141,23 @@ impl Submitted<'_> {
         let named = named.ok_or_else(|| refused(None, Problem::NOT_FOUND))?;
         let request = StepRequest::new(app, &opened, address, fields::body(self.form));
         let taken = named.take(request).await.map_err(|problem| refused(path, problem))?;
-        let answer = match taken {
-            StepOutcome::Flow(answer) => *answer,
-            // The page shows what the flow holds.
-            StepOutcome::Options(_) => {
+        let (answer, leaves_to) = match taken {
+            StepOutcome::Flow(answer) => (*answer, None),
+            // The page shows what the flow holds, or leads to another provider.
+            StepOutcome::Options(options) => {
                 let seen = look(app, &opened.context, &opened.id, &opened.source).await;
                 let document = seen.map_err(|problem| refused(path, problem))?;
-                FlowAnswer { document, cookies: Vec::new() }
+                let to = options.get("redirect_to").and_then(|to| to.as_str().map(str::to_owned));
+                (FlowAnswer { document, cookies: Vec::new() }, to)
             }
         };
+        if leaves_to.is_some() {
+            return Ok(Followed { answer, step: named.path(), leaves_to });
+        }
         let then = self.form.get("then").filter(|name| answer.document.offers(name));
         let then = then.and_then(|name| self.steps.find(name));
         let Some(then) = then else {
-            return Ok(Followed { answer, step: named.path() });
+            return Ok(Followed { answer, step: named.path(), leaves_to: None });
         };
         let request = StepRequest::new(app, &opened, address, fields::body(self.form));
         let taken = then.take(request).await;
@@ -161,9 +165,9 @@ impl Submitted<'_> {
             StepOutcome::Flow(last) => {
                 let cookies = answer.cookies.into_iter().chain(last.cookies).collect();
                 let answer = FlowAnswer { document: last.document, cookies };
-                Ok(Followed { answer, step: then.path() })
+                Ok(Followed { answer, step: then.path(), leaves_to: None })
             }
-            StepOutcome::Options(_) => Ok(Followed { answer, step: named.path() }),
+            StepOutcome::Options(_) => Ok(Followed { answer, step: named.path(), leaves_to: None }),
         }
     }
 }
@@ -172,6 +176,8 @@ impl Submitted<'_> {
 struct Followed {
     answer: FlowAnswer,
     step: &'static str,
+    /// The address of another provider, to which the person goes.
+    leaves_to: Option<String>,
 }
 
 /// Returns the way by which a person goes on to whom something was sent.
@@ -181,11 +187,15 @@ fn sent(step: &'static str) -> Option<&'static str> {
 
 /// Leads to what follows from a step that was taken.
 async fn follow(app: &App, preferences: Preferences, taken: Followed, form: &Form) -> Response {
-    let Followed { answer: FlowAnswer { document, cookies }, step } = taken;
+    let Followed { answer: FlowAnswer { document, cookies }, step, leaves_to } = taken;
     let shell = Shell::new(app, preferences, document.ui_locales.as_deref());
     let shell = shell.of_brand(brand::of_page(app, &document).await);
     let said_no = form.get("decision") == Some("deny");
-    let page = if let Some(page) = pages::shown_once(&shell, &document, said_no) {
+    let page = if let Some(to) = leaves_to {
+        let named = form.get("connection");
+        let name = pages::name_of_connection(&document, named);
+        pages::leave_to(&shell, name, &to)
+    } else if let Some(page) = pages::shown_once(&shell, &document, said_no) {
         page
     } else if let Some(page) = to_invitation(form).filter(|_| document.kind == "sign_out") {
         page

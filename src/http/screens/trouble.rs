@@ -67,6 +67,11 @@ impl<'a> Trouble<'a> {
         Self { description: Some(description), ..trouble }
     }
 
+    /// What a provider has answered is to no sign-in of this browser.
+    pub fn lost_sign_on() -> Self {
+        Self::of("lost-sign-on-title", "lost-sign-on-text")
+    }
+
     /// What the status of an answer says.
     pub fn of_status(status: StatusCode) -> Self {
         match status {

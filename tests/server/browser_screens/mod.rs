@@ -13,6 +13,7 @@ mod directory;
 mod keyboard;
 mod page;
 mod relying_party;
+mod single_sign_on;
 mod visitor;
 
 /// A client that is not trusted, whose callback is on this machine.

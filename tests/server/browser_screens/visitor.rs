@@ -61,8 +61,13 @@ pub struct Visitor {
 impl Visitor {
     /// Opens a provider and a browser, if there is one.
     pub async fn arrive() -> Option<Self> {
+        Self::arrive_in(TestOptions::default()).await
+    }
+
+    /// The same, where a provider has other options.
+    pub async fn arrive_in(options: TestOptions) -> Option<Self> {
         let browser = Chromium::start().await?;
-        let options = TestOptions { screens: true, mailbox: true, ..TestOptions::default() };
+        let options = TestOptions { screens: true, mailbox: true, ..options };
         let server = TestServer::open_in(options).await;
         server.apply(LEDGER).await;
         let visitor = Self { browser, server, axe: Axe::find(), scripts: true };

@@ -1,11 +1,15 @@
 //! Single sign-on in a flow: which connections it offers, and what becomes of what a provider says (adr/0135).
 
+mod end_session;
 mod identity;
 mod offer;
 pub mod trial;
+mod waiting;
 
+pub use end_session::{end_session, seal_hint};
 pub use identity::{Resolved, resolve};
 pub use offer::{ConnectionChoice, SignOnChoices, choices, of_seed};
+pub use waiting::{HeldAttempt, WaitingFlow};
 
 use crate::{
     crypto::open_client_secret,

@@ -19,6 +19,9 @@ pub struct ConnectionChoice {
     pub id: String,
     pub name: String,
     pub kind: &'static str,
+    /// It is an organization's, and not one for accounts outside of any. For pages alone.
+    #[serde(skip)]
+    pub of_organization: bool,
 }
 
 /// What a flow offers of single sign-on.
@@ -63,8 +66,12 @@ pub async fn choices(app: &App, open: &Open) -> Result<SignOnChoices, HydrateErr
     } else if offer == SignOnOffer::None {
         offer = SignOnOffer::Beside;
     }
-    let choice =
-        |known: Known| ConnectionChoice { id: known.id, name: known.name, kind: known.kind.name() };
+    let choice = |known: Known| ConnectionChoice {
+        of_organization: known.organization.is_some(),
+        kind: known.kind.name(),
+        id: known.id,
+        name: known.name,
+    };
     Ok(SignOnChoices { offer, connections: connections.into_iter().map(choice).collect() })
 }
 

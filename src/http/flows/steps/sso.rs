@@ -9,13 +9,13 @@ use crate::{
     crypto::draw_uuid,
     domain::{
         Fingerprint,
-        account::SealedSecret,
         assurance::{Level, SingleSignOn, Worth},
         connection::Known,
         flow::{
             AccountProof, Open, PendingProof, PendingProofContent, PendingSignOn, ProofStep,
             SignOnProof, Step as FlowStep,
         },
+        is_hidden,
         upstream::{Attempt, Callback, believed_level},
         upstream_session,
     },
@@ -25,13 +25,13 @@ use crate::{
             ending::{Asking, StepAnswer},
             problems::{ACCOUNT_CHANGED, NOT_NOW, UNAVAILABLE},
             sign_on::{
-                self, Resolved, SSO_REFUSED, SignOnChoices, UPSTREAM_UNAVAILABLE, redirect_uri,
-                resolve,
+                self, HeldAttempt, Resolved, SSO_REFUSED, SignOnChoices, UPSTREAM_UNAVAILABLE,
+                redirect_uri, resolve,
             },
         },
         limits::purpose::Purpose,
     },
-    upstream::{Asked, Completed, Expected},
+    upstream::{Asked, Completed, Expected, Refusal, UpstreamError},
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -39,9 +39,6 @@ use serde_json::json;
 pub struct SsoOptions;
 
 pub struct Sso;
-
-/// What an attempt is sealed for.
-const ATTEMPT: &str = "sign-on attempt";
 
 /// How often a proof is given while the account changes.
 const TRIES: usize = 4;
@@ -51,7 +48,13 @@ struct Choice {
     /// May be left out where there is one.
     #[serde(default)]
     connection: Option<String>,
+    /// Whom the provider is told that the person says they are; else the identifier of the flow.
+    #[serde(default)]
+    login_hint: Option<String>,
 }
+
+/// Characters.
+const LONGEST_HINT: usize = 254;
 
 #[derive(Deserialize)]
 struct Answer {
@@ -66,7 +69,16 @@ impl Step for SsoOptions {
 
     fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
         Box::pin(async move {
-            let Choice { connection } = request.body()?;
+            let Choice { connection, login_hint } = request.body()?;
+            let is_hint = |hint: &String| {
+                hint.chars().count() <= LONGEST_HINT && !hint.chars().any(is_hidden)
+            };
+            if !login_hint.as_ref().is_none_or(is_hint) {
+                return Err(Problem::wrong_member(
+                    "#/login_hint",
+                    "cannot be shown or is too long",
+                ));
+            }
             request.charge(Purpose::Credential)?;
             let (open, choices) = request.offered_sign_on(self).await?;
             let id = chosen(&choices, connection.as_deref())?;
@@ -76,7 +88,7 @@ impl Step for SsoOptions {
             let attempt = app.upstreams.draw_attempt();
             let asked = Asked {
                 attempt: &attempt,
-                login_hint: open.identifier.as_deref(),
+                login_hint: login_hint.as_deref().or(open.identifier.as_deref()),
                 prompt: None,
                 max_age: None,
             };
@@ -85,12 +97,11 @@ impl Step for SsoOptions {
                 tracing::info!(%error, connection = id, "a provider cannot be asked");
                 UPSTREAM_UNAVAILABLE
             })?;
-            let text = serde_json::to_vec(&attempt).expect("plain data with text keys is JSON");
-            let vault = app.crypto.vault.now();
-            let sealed = vault.seal(ATTEMPT, opened.name.as_bytes(), &text, &*app.dice);
+            let state = Fingerprint::of(attempt.state.as_bytes());
+            let attempt = HeldAttempt { attempt, flow: opened.id.clone() };
             let pending = PendingSignOn {
-                state: Fingerprint::of(attempt.state.as_bytes()),
-                attempt: SealedSecret::new(sealed),
+                state,
+                attempt: attempt.seal(app, &opened.name),
                 connection: known.id.clone(),
                 epoch: known.epoch,
             };
@@ -128,7 +139,9 @@ impl Step for Sso {
             let Some(waiting) = Waiting::of(&request, &open) else { return Err(NOT_NOW) };
             match Box::pin(waiting.judge(&request, &callback)).await {
                 Ok(proof) => request.prove_by_sign_on(*proof).await,
-                Err(problem) => {
+                // It is no answer to what was asked: the one that is may still come.
+                Err(Unproved::Foreign) => Err(SSO_REFUSED),
+                Err(Unproved::Answered(problem)) => {
                     // The answer is taken once, right or wrong.
                     let wrong = request.disprove_of(self, None, None).await;
                     Err(wrong
@@ -164,6 +177,20 @@ struct Waiting {
     spends: Fingerprint,
 }
 
+/// Why an answer proves nothing.
+enum Unproved {
+    /// It is to another sign-in, of another provider, or at another address. Nothing was sent to the provider.
+    Foreign,
+    /// The provider has answered.
+    Answered(Problem),
+}
+
+impl From<Problem> for Unproved {
+    fn from(problem: Problem) -> Self {
+        Self::Answered(problem)
+    }
+}
+
 /// What a provider has proved.
 struct Proof {
     resolved: Resolved,
@@ -178,9 +205,7 @@ impl Waiting {
         let (app, opened) = (request.app, request.opened);
         let held = open.held_for(Sso.path(), app.clock.now())?;
         let PendingProofContent::SignOn(pending) = &held.content else { return None };
-        let vault = app.crypto.vault.now();
-        let text = vault.open(ATTEMPT, opened.name.as_bytes(), pending.attempt.expose()).ok()?;
-        let attempt = serde_json::from_slice(text.expose()).ok()?;
+        let HeldAttempt { attempt, .. } = HeldAttempt::open(app, &opened.name, pending)?;
         Some(Self { pending: pending.clone(), attempt, spends: held.mark() })
     }
 
@@ -189,29 +214,39 @@ impl Waiting {
         &self,
         request: &StepRequest<'_>,
         callback: &str,
-    ) -> Result<Box<Proof>, Problem> {
+    ) -> Result<Box<Proof>, Unproved> {
         let app = request.app;
         let known = connection_of(request, &self.pending.connection).await?;
         // The connection has another client by now.
         if known.epoch != self.pending.epoch {
-            return Err(SSO_REFUSED);
+            return Err(SSO_REFUSED.into());
         }
-        let refused = |why: &dyn std::fmt::Display| {
+        let note = |why: &dyn std::fmt::Display| {
             tracing::info!(%why, connection = known.id, "a sign-on was refused");
-            SSO_REFUSED
         };
         let callback = Callback::read_url(callback, &redirect_uri(app, &known.id));
-        let callback = callback.map_err(|fault| refused(&fault))?;
+        let callback = callback.map_err(|fault| {
+            note(&fault);
+            Unproved::Foreign
+        })?;
         let client = sign_on::client(app, &known)?;
         let expected = Expected { attempt: &self.attempt, max_age: None };
         let completed = app.upstreams.complete(&client, &callback, &expected).await;
-        let Completed { person, .. } = completed.map_err(|error| refused(&error))?;
+        let Completed { person, id_token_hint } = completed.map_err(|error| {
+            note(&error);
+            match error {
+                UpstreamError::Refused(Refusal::Callback(_)) => Unproved::Foreign,
+                _ => SSO_REFUSED.into(),
+            }
+        })?;
         let resolved = resolve(app, &request.opened.context, &known, &person).await?;
         let believed = believed_level(&person, known.believe_acr) >= Level::Aal2;
+        let id = draw_uuid(&*app.dice);
+        let hint = sign_on::seal_hint(app, &id, id_token_hint);
         let sign_on = SingleSignOn {
             organization: known.organization.clone(),
             connection: known.id.clone(),
-            session: draw_uuid(&*app.dice),
+            session: id,
             identity: resolved.identity.clone(),
             epoch: known.epoch,
         };
@@ -221,6 +256,7 @@ impl Waiting {
             connection: known.id.clone(),
             identity: resolved.identity.clone(),
             sid: person.session.clone(),
+            hint,
             ends_at: app.clock.now() + app.settings.lifetimes.session_ceiling,
         };
         let worth = if believed { Worth::BELIEVED_SIGN_ON } else { Worth::SINGLE_SIGN_ON };

@@ -17,6 +17,8 @@ pub struct OtherWay {
     pub sends: Option<&'static str>,
     /// Where the link leads, where nothing is.
     pub href: String,
+    /// The connection, where another provider says who the person is.
+    pub connection: Option<String>,
     pub needs_script: bool,
 }
 
@@ -84,13 +86,22 @@ pub fn others(page: &Shell<'_>, flow: &FlowPage<'_>, way: &str) -> Vec<OtherWay>
         ("recovery_code", "way-recovery-code", "key", None),
     ];
     let offered = all.into_iter().filter(|(name, ..)| *name != way && flow.offers(name));
-    offered
-        .map(|(name, label, icon, sends)| OtherWay {
-            label: page.t(label),
-            icon,
-            sends,
-            href: flow.by_way(name),
-            needs_script: name == "passkey",
-        })
-        .collect()
+    let offered = offered.map(|(name, label, icon, sends)| OtherWay {
+        label: page.t(label),
+        icon,
+        sends,
+        href: flow.by_way(name),
+        connection: None,
+        needs_script: name == "passkey",
+    });
+    let connections = flow.document.connections.iter().filter(|_| way != "sso");
+    let connections = connections.map(|connection| OtherWay {
+        label: page.with("sign-in-with", "name", &connection.name),
+        icon: "building",
+        sends: Some("sso/options"),
+        href: String::new(),
+        connection: Some(connection.id.clone()),
+        needs_script: false,
+    });
+    offered.chain(connections).collect()
 }

@@ -16,17 +16,22 @@ mod profile;
 mod refused;
 mod returning;
 mod sign_in;
+mod sign_on;
 mod sign_out;
 mod totp_enrolment;
 mod upgrade;
 mod verify_email;
 
-use super::{leading::path_of, shell::Shell, typed::Typed};
+use super::{
+    leading::{path_of, to},
+    shell::Shell,
+    typed::Typed,
+};
 use crate::http::{extract::form::Form, flows::Document, routes};
 use axum::response::Response;
 pub use client::initials;
 pub use consent::scope_words;
-pub use over::{codes, say, say_so};
+pub use over::{codes, leave_to, say, say_so};
 pub use returning::Returning;
 pub use sign_out::signed_out;
 
@@ -199,6 +204,9 @@ pub async fn draw(
     if flow.way.as_deref() == Some("identifier") && flow.offers("identifier") {
         return sign_in::draw(page, &flow);
     }
+    if sign_on::is_first(&flow) {
+        return sign_on::draw(page, &flow);
+    }
     match document.state {
         "identify" if !document.accounts.is_empty() => choose_account::draw(page, &flow),
         "identify" => sign_in::draw(page, &flow),
@@ -232,6 +240,22 @@ pub fn shown_once(page: &Shell<'_>, document: &Document, said_no: bool) -> Optio
         return Some(over::recovery_codes(page, document, result));
     }
     result.redirect_to.as_ref().map(|to| over::move_on(page, document, to, said_no))
+}
+
+/// Leads on from a flow that has ended at the callback of a provider: back to the client, or to the page that follows.
+pub fn after_callback(page: &Shell<'_>, document: &Document) -> Option<Response> {
+    if !document.is_from_callback {
+        return None;
+    }
+    let page = shown_once(page, document, false);
+    page.or_else(|| goes_on_at(document).map(|address| to(address, &[])))
+}
+
+/// Returns what a connection that the person has chosen is called; the only one, where none was named.
+pub fn name_of_connection<'a>(document: &'a Document, chosen: Option<&str>) -> &'a str {
+    let mut all = document.connections.iter();
+    let found = all.find(|one| chosen.is_none_or(|chosen| one.id == chosen));
+    found.map_or("", |one| &one.name)
 }
 
 /// Tells whether another person has signed in than the one who is invited.

@@ -23,9 +23,11 @@ struct OverPage<'a> {
 #[template(path = "end/move_on.html")]
 struct MoveOnPage<'a> {
     page: &'a Shell<'a>,
+    title: String,
+    /// The name of the sentence that says where the person goes.
+    text: &'static str,
     host: String,
     to: &'a str,
-    denied: bool,
 }
 
 #[derive(Template)]
@@ -88,7 +90,20 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
 pub fn move_on(page: &Shell<'_>, document: &Document, to: &str, said_no: bool) -> Response {
     let host = document.client.as_ref().and_then(|client| client.host.clone());
     let host = host.unwrap_or_else(|| host_of(to));
-    page.respond(StatusCode::OK, &MoveOnPage { page, host, to, denied: said_no })
+    let (title, text) = match (&*document.kind, &document.client) {
+        // A provider by which the person came is told.
+        ("sign_out", None) => ("signed-out-title", "sign-out-on-text"),
+        _ if said_no => ("denied-title", "move-on-text"),
+        _ => ("move-on-title", "move-on-text"),
+    };
+    page.respond(StatusCode::OK, &MoveOnPage { page, title: page.t(title), text, host, to })
+}
+
+/// Leads a person to another provider, of this name, by a page that moves on for the same reason.
+pub fn leave_to(page: &Shell<'_>, name: &str, to: &str) -> Response {
+    let title = page.with("leave-to-title", "name", name);
+    let (text, host) = ("move-on-text", host_of(to));
+    page.respond(StatusCode::OK, &MoveOnPage { page, title, text, host, to })
 }
 
 /// Shows recovery codes, this once.
