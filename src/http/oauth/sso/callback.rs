@@ -10,9 +10,11 @@
 
 use super::{ConnectionId, posted_answer};
 use crate::{
-    domain::{Context, upstream::Callback},
+    domain::{Actor, Context, upstream::Callback},
     http::{
-        answer::{error::Problem, redirect::see_other, response_summary::ResponseSummary},
+        answer::{
+            error::Problem, private_json, redirect::see_other, response_summary::ResponseSummary,
+        },
         app::App,
         extract::{
             context::RequestContext, cookies::with_cookies, form, origin::Origin,
@@ -20,10 +22,11 @@ use crate::{
         },
         flows::{
             FlowAnswer, Opened, StepOutcome, callback_result, path_of,
-            sign_on::{WaitingFlow, redirect_uri},
+            sign_on::{WaitingFlow, redirect_uri, trial},
             steps::{StepRequest, Steps},
         },
         limits::purpose::Purpose,
+        people::session,
         routes,
     },
 };
@@ -95,7 +98,10 @@ async fn pass_on(
     let (body, _permit) = form::arrived(&head, body, app).await?;
     let body = std::str::from_utf8(&body).map_err(|_| REFUSED)?;
     let callback = Callback::read(body).map_err(|_| REFUSED)?;
-    WaitingFlow::find(app, callback.state(), connection).await?.ok_or(REFUSED)?;
+    let state = callback.state();
+    if WaitingFlow::find(app, state, connection).await?.is_none() {
+        trial::waiting(app, state, connection).await?.ok_or(REFUSED)?;
+    }
     let query = posted_answer::seal(app, connection, &callback).ok_or(REFUSED)?;
     let path = routes::of_connection("", routes::SSO_CALLBACK, connection);
     Ok(see_other(&format!("{path}?{query}"))?)
@@ -127,7 +133,9 @@ impl ReturningBrowser<'_> {
         let query = posted.as_ref().map_or(query, |posted| posted.as_str());
         let callback = Callback::read(query).map_err(|_| REFUSED)?;
         let waiting = WaitingFlow::find(app, callback.state(), connection).await?;
-        let waiting = waiting.ok_or(REFUSED)?;
+        let Some(waiting) = waiting else {
+            return self.complete_trial(context, connection, &callback).await;
+        };
         let source = RequestSource::of(self.headers, app.settings.cookies).of_page();
         if !source.holds(waiting.channel) {
             return Err(REFUSED);
@@ -145,6 +153,30 @@ impl ReturningBrowser<'_> {
             Ok(StepOutcome::Options(_)) => Err(REFUSED),
             Err(problem) => self.name(&opened, &problem),
         }
+    }
+
+    /// Takes the answer to a trial from the session that began it, and shows what the trial would have become.
+    async fn complete_trial(
+        &self,
+        context: Context,
+        connection: &str,
+        callback: &Callback,
+    ) -> Result<Response, Problem> {
+        let app = self.app;
+        let pending = trial::waiting(app, callback.state(), connection).await?.ok_or(REFUSED)?;
+        let source = RequestSource::of(self.headers, app.settings.cookies);
+        let present = session::find(app, &context, &source, true).await?;
+        let present = present.filter(|present| present.id == pending.session).ok_or(REFUSED)?;
+        let seen = app.views.connections.look_anew(connection).await?;
+        let known = seen.machine.known().ok_or(REFUSED)?;
+        let context = context.by(Actor::Person(present.person.account));
+        let slug = pending.organization.clone();
+        let report = trial::complete(app, &context, (known, pending), callback).await?;
+        if !app.settings.screens || source.wants_json {
+            return Ok(private_json(&report));
+        }
+        let query = [("organization", &*slug), ("section", "connections"), ("id", connection)];
+        Ok(see_other(&app.page(None, routes::ORGANIZATION, &query))?)
     }
 
     /// Leads to the page of the flow.

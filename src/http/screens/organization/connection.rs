@@ -34,6 +34,65 @@ struct Mapping {
     role: String,
 }
 
+/// The last trial of a connection.
+#[derive(Deserialize)]
+pub struct Trial {
+    pub begun_at: String,
+    pub messages: Vec<Message>,
+    pub outcome: Option<Outcome>,
+}
+
+/// A message of a trial.
+#[derive(Deserialize)]
+pub struct Message {
+    pub kind: String,
+    pub method: String,
+    pub url: String,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+pub struct Outcome {
+    pub result: String,
+    #[serde(default)]
+    pub detail: Option<String>,
+    #[serde(default)]
+    pub subject: Option<String>,
+    #[serde(default)]
+    pub email: Option<String>,
+    #[serde(default)]
+    pub acr: Option<String>,
+    pub roles: Vec<String>,
+}
+
+impl Message {
+    /// All that was said, for the one who wants to see it.
+    pub fn text(&self) -> String {
+        serde_json::to_string_pretty(&self.rest).unwrap_or_default()
+    }
+}
+
+impl Outcome {
+    /// The sentence for what would have become of it.
+    pub fn sentence(&self) -> &'static str {
+        match &*self.result {
+            "signed_in" => "org-trial-signed-in",
+            "account_created" => "org-trial-created",
+            "account_not_vouched" => "org-trial-not-vouched",
+            "identity_not_linked" => "org-trial-not-linked",
+            "membership_disabled" => "org-trial-disabled",
+            "upstream_unavailable" => "org-trial-unavailable",
+            _ => "org-trial-refused",
+        }
+    }
+
+    /// Whether a person would have been let in.
+    pub fn is_good(&self) -> bool {
+        ["signed_in", "account_created"].contains(&&*self.result)
+    }
+}
+
 impl Connection {
     pub fn has_secret(&self) -> bool {
         self.authentication == "client_secret"

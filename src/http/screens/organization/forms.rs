@@ -6,7 +6,7 @@
 //!    is shown once.
 
 use super::{
-    super::{leading::to, proving::prove, shell::Shell},
+    super::{leading::to, pages::leave_to, proving::prove, shell::Shell},
     Section, connection,
 };
 use crate::{
@@ -64,9 +64,9 @@ pub async fn take(
     let section = form.get("section").and_then(Section::of_name).unwrap_or(Section::Members);
     let mut back = vec![("organization", slug), ("section", section.name())];
     // The page that the form is on, where it is about one entry.
-    let is_one =
-        ["changeMember", "putRole", "deleteRole", "endDelegation", "changeConnection", "prove"]
-            .contains(&step);
+    let is_one = ["changeMember", "putRole", "deleteRole", "endDelegation", "prove"]
+        .contains(&step)
+        || ["changeConnection", "testConnection", "deleteConnection"].contains(&step);
     let id =
         form.get("id").filter(|id| is_one && form.get("new").is_none() && id.len() <= LONGEST_ID);
     if step == "prove" {
@@ -96,7 +96,12 @@ pub async fn take(
         let drawn = KeyPage { page, name: quotable(name), key, back: super::href(&back) };
         return Ok(page.respond(StatusCode::OK, &drawn));
     }
+    if let Some(to) = answered.get("redirect_to").and_then(Value::as_str) {
+        return Ok(leave_to(page, &quotable(form.get("name").unwrap_or_default()), to));
+    }
     back.push(("done", "1"));
+    // Its page has more forms.
+    back.extend(id.filter(|_| step == "changeConnection").map(|id| ("id", id)));
     Ok(to(routes::ORGANIZATION, &back))
 }
 
@@ -147,7 +152,7 @@ async fn sent(
         "verifyDomain" | "removeDomain" => ("domain", Value::Null),
         "createConnection" => ("", connection::new(form)),
         "changeConnection" => ("connection", connection::change(form)),
-        "deleteConnection" => ("connection", Value::Null),
+        "deleteConnection" | "testConnection" => ("connection", Value::Null),
         _ => return Err(Problem::NOT_FOUND),
     };
     let body = match body {

@@ -7,7 +7,7 @@ use super::{
     },
     Section,
     client::Client,
-    connection::Connection,
+    connection::{Connection, Trial},
     domain::Domain,
     href,
     scim::Scim,
@@ -64,6 +64,7 @@ pub enum SectionView {
     Connection {
         one: Connection,
         tag: String,
+        trial: Option<Trial>,
     },
     Trail {
         items: Vec<Entry>,
@@ -237,7 +238,8 @@ impl SectionRequest<'_> {
             }
             (Section::Connections, Some(id)) => {
                 let (one, tag) = self.one("getConnection", ("connection", id)).await?;
-                Ok(Loaded { shown: SectionView::Connection { one, tag }, next: None })
+                let trial = self.trial(id).await?;
+                Ok(Loaded { shown: SectionView::Connection { one, tag, trial }, next: None })
             }
             (Section::Connections, None) => {
                 let mut list: Listed<Connection> = self.list(&[]).await?;
@@ -262,6 +264,18 @@ impl SectionRequest<'_> {
         let (one, tag): (Member, String) = self.one("getMember", ("membership", id)).await?;
         let roles = self.role_field(&one.roles).await?;
         Ok(Loaded { shown: SectionView::Member { one, tag, roles }, next: None })
+    }
+
+    /// The last trial of a connection, for those who may try it.
+    async fn trial(&self, id: &str) -> Result<Option<Trial>, Problem> {
+        if !self.member.may("getConnectionTest") {
+            return Ok(None);
+        }
+        match self.one("getConnectionTest", ("connection", id)).await {
+            Ok((trial, _)) => Ok(Some(trial)),
+            Err(problem) if problem.code == "not_found" => Ok(None),
+            Err(problem) => Err(problem),
+        }
     }
 
     /// A client that acts here may be the operator's: what it holds is shown all the same.
