@@ -203,6 +203,7 @@ mod sso_logout;
 mod sso_oidc_provider;
 mod sso_porteiro;
 mod sso_scene;
+mod sso_trials;
 mod statements;
 mod step_up;
 mod stolen_on_two_nodes;

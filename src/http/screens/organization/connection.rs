@@ -87,6 +87,10 @@ impl Outcome {
         }
     }
 
+    pub fn icon(&self) -> &'static str {
+        if self.is_good() { "check" } else { "alert" }
+    }
+
     /// Whether a person would have been let in.
     pub fn is_good(&self) -> bool {
         ["signed_in", "account_created"].contains(&&*self.result)
