@@ -327,6 +327,7 @@ async fn start_workers(
     tree.start_feed().await?;
     tree.start_domain_checks(records.clone()).await?;
     tree.start_janitor().await?;
+    tree.start_organization_eraser().await?;
     let published = {
         let can_sign = |snapshot: &KeySnapshot| {
             NEEDED.into_iter().all(|algorithm| snapshot.signer(algorithm).is_some())

@@ -8,6 +8,7 @@
 //! ├── feed                    new rows of the security log → messages to webhooks
 //! ├── outbox                  leased messages → couriers
 //! ├── inviter                 mails the invitations that an allowance did not permit before, or that were not accepted
+//! ├── organization eraser     erases organizations whose time has come, with what they own
 //! └── janitor                 forgets what has expired, anchors the security log
 //! hashing pool                its own threads (actix), behind permits of its own
 //! ```
@@ -16,6 +17,7 @@
 //! an actor. [`tree::Tree`] starts the tree and stops it again; nothing is global.
 
 mod birth;
+mod bites;
 mod commit_builder;
 mod concurrent_work;
 mod deciding;
@@ -41,6 +43,8 @@ mod mailbox;
 mod metrics;
 mod multi_commit;
 mod newborn;
+mod organization_eraser;
+mod organization_export;
 mod outbox;
 mod outbox_metrics;
 mod quarantine;
@@ -69,6 +73,7 @@ pub use metrics::KindReport;
 pub use multi_commit::{MultiCommit, MultiCommits};
 // What a commit of several entities may answer.
 pub use crate::store::CommitError;
+pub use organization_export::OrganizationExport;
 pub use outbox::{Courier, Couriers, Delivering, OutboxMessage, Undelivered};
 pub use outbox_metrics::TopicReport;
 pub use read_set::ReadSet;

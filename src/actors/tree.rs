@@ -12,6 +12,7 @@ use super::{
     kind_shared::KindShared,
     metrics::KindReport,
     multi_commit::{MultiCommit, MultiCommits},
+    organization_eraser,
     outbox::{Couriers, Outbox, OutboxArguments},
     outbox_metrics::{OutboxMetrics, TopicReport},
     repeated_work::{RepeatedWork, Repeater},
@@ -221,6 +222,12 @@ impl Tree {
         let (services, options) = (self.services.clone(), self.options.janitor);
         self.start_child(Child::new("janitor", move || (Janitor, (services.clone(), options))))
             .await
+    }
+
+    /// Starts what erases organizations.
+    pub async fn start_organization_eraser(&self) -> Result<(), StartError> {
+        let every = self.options.janitor.every;
+        self.start_repeated(organization_eraser::erasing(self.services.clone(), every)).await
     }
 
     /// Starts work that is done again and again.

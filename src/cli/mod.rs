@@ -12,6 +12,7 @@ mod completions;
 mod config;
 mod dev;
 mod doctor;
+mod export;
 mod keys;
 mod log;
 mod migrate;
@@ -74,6 +75,8 @@ enum Command {
     Keys(keys::Command),
     /// Bring the database's schema up to this binary
     Migrate(migrate::Migrate),
+    /// Print an organization as a provisioning file, without a secret
+    Export(export::Export),
     /// Look for whatever would keep the server from working, and say what to mend
     Doctor(doctor::Doctor),
     /// Print the effective configuration and where each value came from
@@ -132,6 +135,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Apikey(command) => apikey::run(command, given).await,
             Command::Keys(command) => keys::run(command, given).await,
             Command::Migrate(command) => migrate::run(command, given).await,
+            Command::Export(command) => export::run(command, given).await,
             Command::Doctor(command) => doctor::run(command, given).await,
             Command::Config(command) => config::run(&command, given),
             Command::Log(command) => log::run(command, given).await,

@@ -49,7 +49,7 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Enable a suspended one; what was issued before stays ended
+    /// Enable a suspended one, or one that was deleted less than 30 days ago; what was issued before stays ended
     Enable {
         /// Its slug
         slug: String,
@@ -129,16 +129,24 @@ async fn list(workbench: &Workbench, json: bool) -> Result<(), Failure> {
 }
 
 fn state(known: &Known) -> &'static str {
-    if known.enabled { "enabled" } else { "suspended" }
+    match (known.enabled, known.deletion) {
+        (true, _) => "enabled",
+        (false, None) => "suspended",
+        (false, Some(_)) => "to be erased",
+    }
 }
 
 fn described(known: &Known) -> Value {
-    json!({
+    let mut described = json!({
         "slug": known.slug,
         "name": known.name,
         "enabled": known.enabled,
         "required_acr": known.required_acr.name(),
         "impersonation": known.impersonation,
         "roles": known.roles,
-    })
+    });
+    if let Some(deletion) = known.deletion {
+        described["erased_at"] = deletion.erase_at.rfc3339().into();
+    }
+    described
 }

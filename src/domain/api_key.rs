@@ -6,7 +6,8 @@
 //! | active | rotate | active, with another secret; the former is good until the overlap is over | it has expired; the overlap is too long; the issuer does not hold a permission any more, or the caller does not |
 //! | active | use | active; the time is noted, once in five minutes at most | |
 //! | active | revoke | revoked; listed for thirty days more | the organization is suspended |
-//! | revoked | revoke | the same | |
+//! | active | erase | revoked, with its organization (adr/0136) | |
+//! | revoked | revoke, erase | the same | |
 //! | revoked | issue, rotate, use | the same | always |
 //!
 //! Whose key it is, in which organization, and what it permits never changes. What the organization and
@@ -104,6 +105,8 @@ pub enum Command {
         /// The organization, as it is now.
         home: Box<organization::Known>,
     },
+    /// The organization is erased.
+    Erase,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -250,6 +253,18 @@ impl ApiKey {
             }
         }
     }
+
+    fn erase(&self, now: Timestamp) -> Decision<Self> {
+        match self {
+            Self::Unborn => Decision::refuse(Refusal::NotActive),
+            Self::Revoked { .. } => Decision::accept(Vec::new(), Reply::Revoked),
+            Self::Active { key, .. } => {
+                let record = key.record("apikey.revoked");
+                Decision::accept(vec![Event::Revoked { at: now }], Reply::Revoked)
+                    .recording(record.with("cause", organization::ORGANIZATION_DELETED))
+            }
+        }
+    }
 }
 
 impl Issue {
@@ -305,6 +320,7 @@ impl Machine for ApiKey {
             Command::Rotate(rotate) => self.rotate(rotate, now),
             Command::Use => self.note_use(now),
             Command::Revoke { home } => self.revoke(home, now),
+            Command::Erase => self.erase(now),
         }
     }
 

@@ -12,6 +12,7 @@
 //! | verified | checked: unanswered | not found since the first such check; after [`LOST_UNANSWERED`] lost | |
 //! | pending, lost | checked | the same | |
 //! | pending, verified, lost | remove | removed | the organization is suspended |
+//! | pending, verified, lost | erase | removed, with its organization (adr/0136) | |
 //! | removed | any | the same | always |
 //!
 //! That one organization alone holds a domain is for the store's unique names: a claim has the domain's while
@@ -24,7 +25,7 @@ pub use known::{Known, LostBecause, Standing, Verified};
 
 use super::{
     CLOCK_SKEW, Decision, DomainName, Listing, Machine, Name, Timestamp,
-    organization::{self},
+    organization::{self, ORGANIZATION_DELETED},
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -102,6 +103,8 @@ pub enum Command {
     BeginCheck,
     /// What came of it.
     Checked(Finding),
+    /// The organization is erased.
+    Erase,
 }
 
 impl Command {
@@ -170,6 +173,12 @@ impl DomainClaim {
         }
     }
 
+    fn erase(&self, now: Timestamp) -> Decision<Self> {
+        let Some(known) = self.known() else { return Decision::refuse(Refusal::NotKnown) };
+        let record = known.record("domain.removed").with("cause", ORGANIZATION_DELETED);
+        Decision::accept(vec![Event::Removed { at: now }], ()).recording(record)
+    }
+
     fn begin_check(&self, now: Timestamp) -> Decision<Self> {
         let known = self.known();
         let due = known.and_then(|known| Some((known, known.verified_since_check(now)?)));
@@ -231,6 +240,7 @@ impl Machine for DomainClaim {
             Command::Order { order, home } => self.order(order, home, now),
             Command::BeginCheck => self.begin_check(now),
             Command::Checked(finding) => self.checked(*finding, now),
+            Command::Erase => self.erase(now),
         }
     }
 

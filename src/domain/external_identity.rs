@@ -7,7 +7,9 @@
 //!
 //! It is never found by an e-mail address. It leads somewhere only while its connection is there.
 
-use super::{Birth, Decision, Listing, Machine, Name, Record, Timestamp};
+use super::{
+    Birth, Decision, Listing, Machine, Name, Record, Timestamp, organization::ORGANIZATION_DELETED,
+};
 use serde::{Deserialize, Serialize};
 use std::{fmt, time::Duration};
 
@@ -73,6 +75,8 @@ pub enum Cause {
     Directory,
     /// The account is erased.
     Erasure,
+    /// The organization is erased.
+    OrganizationErasure,
 }
 
 impl Cause {
@@ -82,6 +86,7 @@ impl Cause {
             Self::Domain => "verified_domain",
             Self::Directory => "scim",
             Self::Erasure => "account_deleted",
+            Self::OrganizationErasure => ORGANIZATION_DELETED,
         }
     }
 }

@@ -9,6 +9,7 @@
 //! | unborn, pending | propose | pending: a directory has named a person who has not accepted yet | likewise |
 //! | pending | provision on the person's word | enabled | likewise; the directory has deactivated it |
 //! | pending, enabled, ended | remove | **removed** | the organization is suspended |
+//! | pending, enabled, ended | erase | **removed**, with its organization (adr/0136) | |
 //!
 //! An ended membership confers nothing, but stays: its id is in tokens and in the security log, and it
 //! is the same one that begins again, in another epoch: what rested on the one before stays ended
@@ -31,7 +32,7 @@ use super::{
     Timestamp,
     epoch::next_epoch,
     invitation::{self, Invitation},
-    organization,
+    organization::{self, ORGANIZATION_DELETED},
 };
 use directory_entry::{due_invitation, role_members};
 use known::records;
@@ -103,6 +104,8 @@ pub enum Command {
     Propose { proposal: Box<Proposal>, home: Option<organization::Known> },
     /// A directory deletes the member.
     Remove { home: Option<organization::Known> },
+    /// The organization is erased.
+    Erase,
     /// The person was invited.
     NoteInvited,
 }
@@ -287,6 +290,14 @@ impl Membership {
     }
 
     fn remove(&self, home: Option<&organization::Known>, now: Timestamp) -> Decision<Self> {
+        let checked = self.organization().map_or(Ok(()), |slug| check((slug, &[]), home, &[]));
+        match checked {
+            Ok(()) => self.removed("scim", now),
+            Err(why) => Decision::refuse(why),
+        }
+    }
+
+    fn removed(&self, cause: &'static str, now: Timestamp) -> Decision<Self> {
         let (slug, record) = match self {
             Self::Known(known) => (&known.organization, known.record("membership.removed")),
             Self::Pending(pending) => {
@@ -295,12 +306,9 @@ impl Membership {
             }
             Self::Unborn | Self::Removed { .. } => return Decision::refuse(Refusal::OtherState),
         };
-        if let Err(why) = check((slug, &[]), home, &[]) {
-            return Decision::refuse(why);
-        }
         let removed = Event::Removed { organization: slug.clone(), at: now };
         Decision::accept(vec![removed], Provisioned::Changed(vec!["removed"]))
-            .recording(record.with("cause", "scim"))
+            .recording(record.with("cause", cause))
     }
 }
 
@@ -340,6 +348,7 @@ impl Machine for Membership {
             }
             Command::Propose { proposal, home } => self.propose(proposal, home.as_ref(), now),
             Command::Remove { home } => self.remove(home.as_ref(), now),
+            Command::Erase => self.removed(ORGANIZATION_DELETED, now),
             Command::NoteInvited => {
                 if !self.wants_invitation(now) {
                     return Decision::refuse(Refusal::OtherState);

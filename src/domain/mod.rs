@@ -40,6 +40,7 @@ pub mod domain_claim;
 mod domain_name;
 pub mod dpop;
 mod epoch;
+pub mod export;
 pub mod external_identity;
 mod fingerprint;
 pub mod flow;

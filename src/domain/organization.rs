@@ -6,18 +6,30 @@
 //! | enabled | provision | what was given replaced; suspended if the draft says so | likewise |
 //! | suspended | provision | enabled, with the rest of the draft | the draft changes anything without enabling it |
 //! | enabled, suspended | widen administrators | their role has what was newly reserved, if it is as we made it (adr/0132) | |
-//! | unborn | widen administrators | the same | |
+//! | unborn, erased | widen administrators | the same | |
+//! | enabled | request deletion | suspended, to be erased after thirty days | |
+//! | to be erased | request deletion | the same | |
+//! | suspended | request deletion | the same | always |
+//! | suspended | enable | enabled | |
+//! | to be erased | enable | enabled; the deletion is cancelled | its time has come |
+//! | to be erased | provision | the same | the draft changes anything |
+//! | to be erased | begin erasure | leased to one node for some minutes | its time has not come; another node has the lease |
+//! | to be erased | continue erasure | the lease is longer | its time has not come |
+//! | to be erased | erase | **erased** | its time has not come |
+//! | erased | any other | the same | always |
 //!
 //! It may require how sure we are of a person before tokens speak for it (adr/0060), and its pages may
 //! look as it does (adr/0076).
 //!
-//! A suspended organization confers no authority and accepts no change; it is never deleted, and its
-//! slug is never used again. Enabling it again begins another epoch, and what rested on the one before
-//! stays ended (adr/0038).
+//! A suspended organization confers no authority and accepts no change. Enabling it again begins another
+//! epoch, and what rested on the one before stays ended (adr/0038). Of an erased one the slug is left, which is
+//! never used again (adr/0136).
 
 mod administrators;
+mod deletion;
 
 pub use administrators::{ADMINISTRATOR, administration};
+pub use deletion::{Deletion, GRACE_PERIOD, LEASE, ORGANIZATION_DELETIONS};
 
 use super::{
     Decision, Listing, Machine, Provisioned, Record, Redrawn, Timestamp,
@@ -32,12 +44,20 @@ use std::ops::Not;
 /// The list of all organizations.
 pub const ORGANIZATIONS: &str = "organizations";
 
+/// What the security log says of the end of what an organization owned, where it was erased.
+pub const ORGANIZATION_DELETED: &str = "organization_deleted";
+
 #[expect(clippy::large_enum_variant, reason = "one that is not there yet is rarely held")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Organization {
     #[default]
     Unborn,
     Known(Known),
+    /// It was deleted; its slug is not used again.
+    Erased {
+        slug: String,
+        at: Timestamp,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +81,9 @@ pub struct Known {
     /// How its pages look.
     #[serde(default, skip_serializing_if = "Brand::is_plain")]
     pub brand: Brand,
+    /// It is to be erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deletion: Option<Deletion>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,11 +148,22 @@ pub enum Command {
     Provision(Draft),
     /// Reading and writing what these names stand for has become a part of administering.
     WidenAdministrators(Vec<String>),
+    /// One of its administrators deletes it.
+    RequestDeletion,
+    /// The operator enables it again.
+    Enable,
+    /// A node is about to erase what the organization owns.
+    BeginErasure,
+    /// The node has not finished.
+    ContinueErasure,
+    /// Nothing is left of it but this.
+    Erase,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Provisioned(Known),
+    Erased { at: Timestamp },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -144,6 +178,16 @@ pub enum Refusal {
     ForbiddenPermission(Permission),
     #[error("it is suspended and accepts no change unless the file also enables it")]
     Suspended,
+    #[error("it is to be erased: `porteiro organization enable` takes it back until then")]
+    Deleting,
+    #[error("its time has come: it is being erased")]
+    ErasureDue,
+    #[error("an organization of this slug was deleted, and a slug is never used again")]
+    Erased,
+    #[error("there is no such organization")]
+    NotKnown,
+    #[error("it is not to be erased now")]
+    NotDue,
 }
 
 /// Tells whether this may name an organization for ever.
@@ -200,12 +244,22 @@ impl Known {
 impl Organization {
     pub fn known(&self) -> Option<&Known> {
         match self {
-            Self::Unborn => None,
+            Self::Unborn | Self::Erased { .. } => None,
             Self::Known(known) => Some(known),
         }
     }
 
+    fn provision(&self, draft: &Draft) -> Decision<Self> {
+        match self.redraw(draft) {
+            Ok(redrawn) => redrawn.decide(Event::Provisioned, |outcome| outcome),
+            Err(why) => Decision::refuse(why),
+        }
+    }
+
     fn redraw(&self, draft: &Draft) -> Result<Redrawn<Known>, Refusal> {
+        if matches!(self, Self::Erased { .. }) {
+            return Err(Refusal::Erased);
+        }
         draft.check(self.known())?;
         let existed = self.known().is_some();
         let held = self.known().cloned().unwrap_or_else(|| Known {
@@ -218,6 +272,7 @@ impl Organization {
             impersonation: false,
             epoch: 0,
             brand: Brand::default(),
+            deletion: None,
         });
         let enabled = draft.enabled.unwrap_or(held.enabled);
         let next = Known {
@@ -233,6 +288,7 @@ impl Organization {
             impersonation: draft.impersonation.unwrap_or(held.impersonation),
             epoch: next_epoch(held.epoch, (held.enabled, enabled)),
             brand: draft.brand.as_ref().map_or_else(|| held.brand.clone(), Brand::from),
+            deletion: held.deletion,
         };
         let differs = [
             ("name", next.name != held.name),
@@ -244,6 +300,9 @@ impl Organization {
             ("brand", next.brand != held.brand),
         ];
         let outcome = Provisioned::of(existed, &differs);
+        if held.deletion.is_some() && outcome != Provisioned::Unchanged {
+            return Err(Refusal::Deleting);
+        }
         if existed && outcome != Provisioned::Unchanged && !held.enabled && !next.enabled {
             return Err(Refusal::Suspended);
         }
@@ -307,40 +366,47 @@ impl Draft {
 impl Machine for Organization {
     const KIND: &'static str = "organization";
     // 2: `epoch`; 3: `required_acr`, which an older binary would not ask for; 4: `brand`; 5: `group` of a role,
-    // `required_connections`
-    const REVISION: u32 = 5;
+    // `required_connections`; 6: `deletion` and `Erased`
+    const REVISION: u32 = 6;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
     type Refusal = Refusal;
 
-    fn decide(&self, command: &Command, _now: Timestamp) -> Decision<Self> {
-        let draft = match command {
-            Command::Provision(draft) => draft,
-            Command::WidenAdministrators(names) => return self.widen_administrators(names),
-        };
-        match self.redraw(draft) {
-            Ok(redrawn) => redrawn.decide(Event::Provisioned, |outcome| outcome),
-            Err(why) => Decision::refuse(why),
+    fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
+        match command {
+            Command::Provision(draft) => self.provision(draft),
+            Command::WidenAdministrators(names) => self.widen_administrators(names),
+            Command::RequestDeletion => self.request_deletion(now),
+            Command::Enable => self.enable(now),
+            Command::BeginErasure => self.begin_erasure(now),
+            Command::ContinueErasure => self.continue_erasure(now),
+            Command::Erase => self.erase(now),
         }
     }
 
     fn apply(&mut self, event: &Event) {
-        let Event::Provisioned(known) = event;
-        *self = Self::Known(known.clone());
+        match (event, &*self) {
+            (Event::Provisioned(known), _) => *self = Self::Known(known.clone()),
+            (Event::Erased { at }, Self::Known(known)) => {
+                *self = Self::Erased { slug: known.slug.clone(), at: *at };
+            }
+            (Event::Erased { .. }, Self::Unborn | Self::Erased { .. }) => {}
+        }
     }
 
     /// A suspended organization confers nothing.
     fn live_until(&self) -> Timestamp {
         match self {
             Self::Known(known) if known.enabled => Timestamp::FOREVER,
-            Self::Known(_) | Self::Unborn => Timestamp::NEVER,
+            Self::Known(_) | Self::Unborn | Self::Erased { .. } => Timestamp::NEVER,
         }
     }
 
     fn listings(&self) -> Vec<Listing> {
-        let listing = |known: &Known| Listing::new(ORGANIZATIONS, "", &*known.slug);
-        self.known().map(listing).into_iter().collect()
+        let Some(known) = self.known() else { return Vec::new() };
+        let own = Listing::new(ORGANIZATIONS, "", &*known.slug);
+        [own].into_iter().chain(known.deletion.map(Deletion::listing)).collect()
     }
 }
 

@@ -25,6 +25,19 @@ impl Provisioned {
         if fields.is_empty() { Self::Unchanged } else { Self::Changed(fields) }
     }
 
+    /// Names one more field that differs.
+    #[must_use]
+    pub fn with(self, field: &'static str) -> Self {
+        match self {
+            Self::Created => Self::Created,
+            Self::Unchanged => Self::Changed(vec![field]),
+            Self::Changed(mut fields) => {
+                fields.push(field);
+                Self::Changed(fields)
+            }
+        }
+    }
+
     /// Returns the record of the creation, or of the change with its fields.
     pub(super) fn record(&self, created: &'static str, changed: &'static str) -> Option<Record> {
         match self {

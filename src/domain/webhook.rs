@@ -11,6 +11,7 @@
 //! | enabled | delivered | no longer failing | |
 //! | disabled | failed, refused for good, delivered | the same | |
 //! | enabled, disabled | delete | deleted; nothing is kept of its secrets | the organization is suspended |
+//! | enabled, disabled | erase | deleted, with its organization (adr/0136) | |
 //! | deleted | any | the same | always |
 //!
 //! What the organization is comes with the command; that it still is so is a requirement of the commit.
@@ -114,6 +115,8 @@ pub enum Command {
     RefusedForGood,
     /// A delivery has succeeded.
     Delivered,
+    /// The organization is erased.
+    Erase,
 }
 
 impl Command {
@@ -313,6 +316,14 @@ impl Machine for Webhook {
                 None => Decision::accept(Vec::new(), Reply::Failing(None)),
             },
             Command::Delivered => self.delivered(),
+            Command::Erase => match self.known() {
+                Some(endpoint) => {
+                    let record = endpoint.record("webhook.deleted");
+                    Decision::accept(vec![Event::Deleted { at: now }], Reply::Done)
+                        .recording(record.with("cause", organization::ORGANIZATION_DELETED))
+                }
+                None => Decision::refuse(Refusal::NotKnown),
+            },
         }
     }
 

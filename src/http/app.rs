@@ -19,8 +19,8 @@ mod views;
 
 use crate::{
     actors::{
-        DomainHolders, DomainRecords, HydrateError, Hydrated, MultiCommit, MultiCommits, ReadSet,
-        StartError,
+        DomainHolders, DomainRecords, HydrateError, Hydrated, MultiCommit, MultiCommits,
+        OrganizationExport, ReadSet, StartError,
     },
     claims_hook::ClaimsHook,
     crypto::{
@@ -325,6 +325,11 @@ impl App {
     /// Begins to read what a decision rests on.
     pub(super) fn read_set(&self) -> ReadSet {
         self.multi_commits.read_set()
+    }
+
+    /// Begins to read an organization as a provisioning file.
+    pub(super) fn organization_export(&self, slug: &str) -> OrganizationExport {
+        self.read_set().organization_export(slug)
     }
 
     /// Begins decisions over several entities that are committed together.

@@ -163,6 +163,7 @@ macro_rules! endpoints {
         api {
             API_ORGANIZATIONS "/api/organizations" ()
             API_ORGANIZATION "/api/organizations/{organization}" ()
+            API_ORGANIZATION_EXPORT "/api/organizations/{organization}/export" ()
             API_ROLES "/api/organizations/{organization}/roles" ()
             API_ROLE "/api/organizations/{organization}/roles/{role}" ()
             API_MEMBERS "/api/organizations/{organization}/members" ()

@@ -38,6 +38,8 @@ pub struct Person {
     pub memberships: Option<Vec<MembershipEntry>>,
     /// It must not be usable: an export says that it was not where it comes from.
     pub suspended: bool,
+    /// It must be usable.
+    pub enables: bool,
 }
 
 /// A password as a file gives it.
@@ -52,6 +54,8 @@ pub enum PasswordEntry {
 pub struct MembershipEntry {
     pub organization: String,
     pub roles: Vec<String>,
+    /// An ended one is kept with its roles.
+    pub enabled: bool,
 }
 
 pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<Person>> {
@@ -63,6 +67,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<P
     table.demand(&["email"]);
     let email = email(&mut table);
     let email_verified = table.flag("email_verified");
+    let enabled = table.flag("enabled");
     let password = password(&mut table);
     let totp_secret = totp_secret(&mut table);
     let sections = table.tables(MEMBERSHIPS);
@@ -75,8 +80,8 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<P
     let (email, address) = email?;
     let draft =
         account::Draft { email, email_verified, claims, updated_at, ..account::Draft::default() };
-    let suspended = false;
-    let person = Person { address, draft, password, totp_secret, memberships, suspended };
+    let (suspended, enables) = (enabled == Some(false), enabled == Some(true));
+    let person = Person { address, draft, password, totp_secret, memberships, suspended, enables };
     Some(Declared { draft: person, lines })
 }
 
@@ -176,6 +181,7 @@ fn memberships(sections: Vec<Section>, account: &mut Table<'_>) -> Vec<Membershi
         table.demand(&["organization"]);
         let organization = table.text("organization");
         let roles = table.texts("roles").unwrap_or_default();
+        let enabled = table.flag("enabled").unwrap_or(true);
         table.finish();
         let Some(Located { value: organization, line }) = organization else { continue };
         if let Some(before) = named.insert(organization.clone(), line) {
@@ -187,7 +193,7 @@ fn memberships(sections: Vec<Section>, account: &mut Table<'_>) -> Vec<Membershi
             account.note_member(ROLES, &role_of(&organization, &role.value), role.line);
         }
         let roles = roles.into_iter().map(|role| role.value).collect();
-        entries.push(MembershipEntry { organization, roles });
+        entries.push(MembershipEntry { organization, roles, enabled });
     }
     entries
 }

@@ -10,6 +10,7 @@ use crate::{
     domain::{
         Fingerprint,
         client::{AgentLimits, Bond, ClientMetadata, Draft, Profile, Refusal},
+        export::MADE_BY_ORGANIZATION,
         signing_keys::SigningAlgorithm,
     },
 };
@@ -43,11 +44,13 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
         table.reading.once("client", value, *line);
     }
     let texts = |list: Vec<Located<String>>| list.into_iter().map(|text| text.value).collect();
+    let enabled = table.flag("enabled");
     let mut draft = Draft {
         secret: secret(&mut table),
         organization: table.text("organization").map(|slug| slug.value),
         roles: table.texts(ROLES).map(texts),
         trusted: table.flag("trusted"),
+        members_only: table.made_by(MADE_BY_ORGANIZATION).then_some(true),
         claims_in_id_token: table.flag("claims_in_id_token"),
         require_profile: profile(&mut table),
         introspects: table.texts(INTROSPECTS).map(texts),
@@ -70,6 +73,8 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     }
     let lines = table.finish();
     draft.client_id = client_id?.value;
+    let enabled = enabled.map(|enabled| (draft.client_id.clone(), enabled));
+    reading.clients_enabled.extend(enabled);
     Some(Declared { draft, lines })
 }
 

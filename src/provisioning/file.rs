@@ -13,7 +13,7 @@ use crate::{
     config::{Complaint, Document, Section},
     domain::{client, organization, resource},
 };
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
 /// How many bytes such a file may have; for [`crate::config::read_text`].
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
@@ -31,6 +31,8 @@ pub struct File {
     pub connections: Vec<Declared<ConnectionEntry>>,
     pub accounts: Vec<Declared<Person>>,
     pub clients: Vec<Declared<client::Draft>>,
+    /// Which of the clients must be usable, and which must not.
+    pub clients_enabled: HashMap<String, bool>,
 }
 
 impl File {
@@ -66,8 +68,10 @@ impl File {
             connections: std::mem::take(&mut reading.connections),
             accounts: read_all(accounts, accounts::read, &mut reading),
             clients: read_all(clients, clients::read, &mut reading),
+            clients_enabled: HashMap::new(),
         };
         file.connections.extend(read_all(connections, connections::read, &mut reading));
+        file.clients_enabled = reading.clients_enabled;
         let mut complaints = reading.complaints;
         if complaints.is_empty() {
             return Ok(file);
@@ -78,7 +82,7 @@ impl File {
 
     /// How many entities it declares.
     pub fn len(&self) -> usize {
-        let Self { resources, organizations, domains, connections, accounts, clients } = self;
+        let Self { resources, organizations, domains, connections, accounts, clients, .. } = self;
         let of_organizations = organizations.len() + domains.len() + connections.len();
         resources.len() + of_organizations + accounts.len() + clients.len()
     }

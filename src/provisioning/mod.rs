@@ -67,7 +67,7 @@ pub use invite::{Invite, InviteError, Invited, invite};
 pub use lines::{Declared, Lines};
 pub use lists::Entries;
 pub use organization_changes::{
-    OrganizationChange, OrganizationError, change_organization, organization,
+    OrganizationChange, OrganizationError, change_organization, organization, organization_existed,
 };
 pub use plan::{Plan, Removal, Step};
 pub use recover::{Recover, RecoverError, RecoveryIssued, recover};

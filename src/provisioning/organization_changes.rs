@@ -57,12 +57,12 @@ pub async fn change_organization(
             }
             draft.name = Some(name.to_owned());
         }
-        OrganizationChange::Create { name: None } => {}
         OrganizationChange::Suspend => draft.enabled = Some(false),
-        OrganizationChange::Enable => draft.enabled = Some(true),
+        OrganizationChange::Create { name: None } | OrganizationChange::Enable => {}
     }
     let decide = async |commit: &mut MultiCommit| {
-        let exists = commit.look::<Organization>(slug).await?.known().is_some();
+        let held = commit.look::<Organization>(slug).await?;
+        let exists = !matches!(held, Organization::Unborn);
         match (change, exists) {
             (OrganizationChange::Create { .. }, true) => {
                 return Err(OrganizationError::Exists(slug.to_owned()));
@@ -72,12 +72,29 @@ pub async fn change_organization(
             }
             _ => {}
         }
-        let provision = Command::Provision(draft.clone());
-        let outcome = commit.decide::<Organization>(slug, &provision).await?;
+        let command = match change {
+            OrganizationChange::Enable => Command::Enable,
+            OrganizationChange::Create { .. } | OrganizationChange::Suspend => {
+                Command::Provision(draft.clone())
+            }
+        };
+        let outcome = commit.decide::<Organization>(slug, &command).await?;
         let outcome = outcome.map_err(OrganizationError::Refused)?;
         Ok(outcome != Provisioned::Unchanged)
     };
     workbench.retrying(None, decide).await
+}
+
+/// Tells whether there is such an organization, or was once: its trail is kept.
+pub async fn organization_existed(
+    workbench: &Workbench,
+    slug: &str,
+) -> Result<(), OrganizationError> {
+    let read = crate::actors::hydrate::<Organization>(workbench.store(), slug).await?;
+    match read.machine {
+        Organization::Unborn => Err(OrganizationError::NoSuchOrganization(slug.to_owned())),
+        Organization::Known(_) | Organization::Erased { .. } => Ok(()),
+    }
 }
 
 /// Reads an organization.

@@ -9,7 +9,8 @@ use crate::{
     config::{Located, Section},
     domain::{
         assurance::Acr,
-        organization::{Draft, Refusal, Role},
+        export::MADE_BY_DIRECTORY,
+        organization::{Draft, Group, Refusal, Role},
     },
 };
 use std::collections::HashMap;
@@ -78,6 +79,7 @@ fn roles(sections: Vec<Section>, organization: &mut Table<'_>) -> Vec<Role> {
         table.demand(&["name"]);
         let name = table.text("name");
         let permissions = table.permissions(PERMISSIONS).unwrap_or_default();
+        let by_directory = table.made_by(MADE_BY_DIRECTORY);
         table.finish();
         let Some(Located { value: name, line }) = name else { continue };
         if let Some(before) = named.insert(name.clone(), line) {
@@ -89,7 +91,9 @@ fn roles(sections: Vec<Section>, organization: &mut Table<'_>) -> Vec<Role> {
             organization.note_member(PERMISSIONS, permission.value.as_str(), permission.line);
         }
         let permissions = permissions.into_iter().map(|permission| permission.value).collect();
-        roles.push(Role { name, permissions, group: None });
+        let made = Group { made: true, ..Group::default() };
+        let group = by_directory.then(|| Box::new(made));
+        roles.push(Role { name, permissions, group });
     }
     roles
 }
@@ -97,12 +101,16 @@ fn roles(sections: Vec<Section>, organization: &mut Table<'_>) -> Vec<Role> {
 /// What was refused in words, with its line.
 pub(super) fn said(refusal: &Refusal, lines: &Lines) -> (usize, String) {
     let line = match refusal {
-        Refusal::Slug => lines.of_field("slug"),
+        Refusal::Slug | Refusal::Erased => lines.of_field("slug"),
         Refusal::RoleName(name) | Refusal::RepeatedRole(name) => lines.of_member(ROLES, name),
         Refusal::ForbiddenPermission(permission) => {
             lines.of_member(PERMISSIONS, permission.as_str())
         }
-        Refusal::Suspended => lines.own(),
+        Refusal::Suspended
+        | Refusal::Deleting
+        | Refusal::ErasureDue
+        | Refusal::NotKnown
+        | Refusal::NotDue => lines.own(),
     };
     (line, refusal.to_string())
 }

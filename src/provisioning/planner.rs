@@ -63,6 +63,8 @@ pub(super) struct Planner<'a, 'b> {
     /// Organizations that were refused, as the file would have had them: their members are judged
     /// by that, so that one mistake is complained of once.
     meant: HashMap<&'a str, organization::Known>,
+    /// Organizations that the file creates: it may fill them, be they suspended.
+    created: HashSet<&'a str>,
     /// The places for domains that organizations have no more, as far as they were looked at.
     places: HashMap<String, BTreeSet<u8>>,
     /// Who has an issuer within an organization, of the connections of the file.
@@ -91,6 +93,7 @@ impl<'a, 'b> Planner<'a, 'b> {
             owners: Owners::new(workbench.store(), file),
             resources: resources.map(|declared| declared.draft.identifier.as_str()).collect(),
             meant: HashMap::new(),
+            created: HashSet::new(),
             places: HashMap::new(),
             issuers: HashMap::new(),
             connections: HashMap::new(),
@@ -175,6 +178,9 @@ impl<'a, 'b> Planner<'a, 'b> {
         let command = organization::Command::Provision(draft.clone());
         match self.multi_commit.decide::<Organization>(&draft.slug, &command).await? {
             Ok(outcome) => {
+                if outcome == Provisioned::Created {
+                    self.created.insert(&draft.slug);
+                }
                 self.accept::<Organization>(&draft.slug, outcome);
                 self.removals.extend(removed);
                 if let Some(brand) = &draft.brand {
@@ -199,7 +205,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         let held = self.multi_commit.look::<Client>(id).await?.held();
         let held = held.map(|client| client.introspects.clone()).unwrap_or_default();
         let command = client::Command::Provision { draft: Box::new(draft.clone()), home };
-        match self.multi_commit.decide::<Client>(id, &command).await? {
+        match self.decide_client(id, &command).await? {
             Ok(outcome) => self.accept::<Client>(id, outcome),
             Err(refusal) => self.complain::<Client>(id, clients::said(&refusal, lines)),
         }
@@ -238,6 +244,32 @@ impl<'a, 'b> Planner<'a, 'b> {
         Ok(())
     }
 
+    /// Decides on a client, which the file may also suspend or enable.
+    async fn decide_client(
+        &mut self,
+        id: &str,
+        command: &client::Command,
+    ) -> Result<Result<Provisioned, client::Refusal>, ApplyError> {
+        let enabled = self.file.clients_enabled.get(id).copied();
+        let mut turned = false;
+        let is_there = self.multi_commit.look::<Client>(id).await?.held().is_some();
+        if enabled == Some(true) && is_there {
+            let enable = client::Command::Enable;
+            let decided = self.multi_commit.decide::<Client>(id, &enable).await?;
+            turned = decided.is_ok_and(|outcome| outcome != Provisioned::Unchanged);
+        }
+        let outcome = match self.multi_commit.decide::<Client>(id, command).await? {
+            Ok(outcome) => outcome,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if enabled == Some(false) {
+            let suspend = client::Command::Suspend;
+            let decided = self.multi_commit.decide::<Client>(id, &suspend).await?;
+            turned = decided.is_ok_and(|outcome| outcome != Provisioned::Unchanged);
+        }
+        Ok(Ok(if turned { outcome.with("enabled") } else { outcome }))
+    }
+
     /// The organization that a client will speak for, as this file leaves it.
     async fn home(
         &mut self,
@@ -259,7 +291,9 @@ impl<'a, 'b> Planner<'a, 'b> {
         if let Some(meant) = self.meant.get(slug) {
             return Ok(Some(meant.clone()));
         }
-        Ok(self.multi_commit.look::<Organization>(slug).await?.known().cloned())
+        let held = self.multi_commit.look::<Organization>(slug).await?.known().cloned();
+        let is_created = self.created.contains(slug);
+        Ok(held.map(|home| organization::Known { enabled: home.enabled || is_created, ..home }))
     }
 
     fn accept<M: Machine>(&mut self, id: &str, outcome: Provisioned) {
@@ -302,5 +336,6 @@ fn as_meant(
         impersonation: draft.impersonation.unwrap_or(impersonation),
         epoch,
         brand: draft.brand.as_ref().map_or(brand, Brand::from),
+        deletion: None,
     }
 }

@@ -29,6 +29,8 @@ pub(super) struct Reading {
     pub(super) folder: Option<PathBuf>,
     /// How many logos it has named.
     pub(super) logos: usize,
+    /// Which of its clients must be usable, and which must not, so far.
+    pub(super) clients_enabled: HashMap<String, bool>,
     /// The domains of its organizations, so far.
     pub(super) domains: Vec<Declared<DomainEntry>>,
     /// The connections of its organizations, so far.
@@ -113,6 +115,16 @@ impl<'a> Table<'a> {
             self.lines.note_member(key, &member.value, member.line);
         }
         Some(value)
+    }
+
+    /// Takes who made it, beside the operator; there is one that it can be.
+    pub(super) fn made_by(&mut self, maker: &str) -> bool {
+        const KEY: &str = "made_by";
+        let Some(Located { value, line }) = self.text(KEY) else { return false };
+        if value != maker {
+            self.complain_of(KEY, line, &format!("must be `{maker}`, or be left out"));
+        }
+        value == maker
     }
 
     /// Takes a list of permissions, each with its line.

@@ -121,6 +121,8 @@ mod newcomers;
 mod openapi_document;
 mod operator;
 mod operator_recovery;
+mod organization_deletion;
+mod organization_export;
 #[cfg(feature = "otel")]
 mod otel;
 mod outcomes;

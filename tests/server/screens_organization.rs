@@ -69,6 +69,7 @@ async fn each_section_is_there_for_an_administrator_in_both_languages() {
             ("clients", "Applications", "Aplicações", "robot"),
             ("domains", "Domains", "Domínios", ""),
             ("trail", "Trail", "Histórico", "membership"),
+            ("data", "Data", "Dados", ""),
         ] {
             visitor.go(&visitor.link(&format!("{AT}{section}"))).await;
             assert_eq!(visitor.answer.status, 200);
@@ -87,7 +88,7 @@ async fn a_section_and_its_forms_are_there_only_with_the_permission() {
     let server = directory().await;
     let mut visitor = signed_in(&server, "en", "aldo@acme.test", "/organization").await;
     assert!(visitor.html().contains("section=trail"), "{}", visitor.html());
-    for section in ["members", "invitations", "roles", "keys", "clients", "domains"] {
+    for section in ["members", "invitations", "roles", "keys", "clients", "domains", "data"] {
         visitor.go(&format!("{AT}trail")).await;
         assert!(!visitor.html().contains(&format!("section={section}")), "{section}");
         visitor.go(&format!("{AT}{section}")).await;

@@ -47,7 +47,7 @@ pub(in crate::cli) async fn run(command: List, given: CommandSettings) -> Result
 async fn list(workbench: &Workbench, command: &List) -> Result<(), Failure> {
     let List { organization, since, events, json } = command;
     if let Some(slug) = organization {
-        provisioning::organization(workbench, slug).await?;
+        provisioning::organization_existed(workbench, slug).await?;
     }
     let mut place = LogPlace::before(since.unwrap_or(Timestamp::NEVER));
     loop {

@@ -9,6 +9,7 @@ pub(super) fn acme() -> organization::Known {
         |name: &str| organization::Role { name: name.to_owned(), ..organization::Role::default() };
     organization::Known {
         required_connections: Vec::new(),
+        deletion: None,
         slug: "acme".to_owned(),
         name: "Acme".to_owned(),
         enabled: true,

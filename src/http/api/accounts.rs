@@ -9,6 +9,7 @@ use super::{
 use crate::{
     domain::{
         account::Known,
+        export::SEEN_BY_ORGANIZATIONS,
         membership::{Known as Membership, MEMBERS},
     },
     http::{answer::error::Problem, time::rfc3339},
@@ -34,18 +35,6 @@ pub struct Account {
     claims: Map<String, Value>,
 }
 
-/// What an organization sees of its members: not where they live, nor their telephone numbers.
-const SHOWN: [&str; 8] = [
-    "name",
-    "given_name",
-    "family_name",
-    "middle_name",
-    "nickname",
-    "preferred_username",
-    "picture",
-    "locale",
-];
-
 impl Account {
     fn of(known: &Known, membership: &Membership) -> Self {
         Self {
@@ -55,7 +44,7 @@ impl Account {
             membership: membership.id.clone(),
             has_second_factor: known.credentials.reach_aal2(),
             created_at: rfc3339(known.created_at),
-            claims: known.tell(&SHOWN),
+            claims: known.tell(&SEEN_BY_ORGANIZATIONS),
         }
     }
 }

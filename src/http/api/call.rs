@@ -10,7 +10,10 @@ use super::{
 };
 use crate::{
     actors::Hydrated,
-    domain::{Context, assurance::Acr, organization, reserved_names::ReservedNames, trail::Note},
+    domain::{
+        Context, assurance::Acr, is_hidden, organization, reserved_names::ReservedNames,
+        trail::Note,
+    },
     http::{
         answer::{error::Problem, private_json},
         app::App,
@@ -57,6 +60,8 @@ struct Incoming {
     headers: HeaderMap,
     params: Vec<(String, String)>,
     query: Vec<(String, String)>,
+    /// Why a person does it on a page of ours.
+    reason: Option<String>,
 }
 
 /// Answers a request for an operation.
@@ -114,7 +119,7 @@ async fn admit(
         None => (Map::new(), app.limits.request_permits.work(address).map_err(Problem::from)?),
     };
     let headers = head.headers.clone();
-    let incoming = Arc::new(Incoming { headers, params: params.clone(), query });
+    let incoming = Arc::new(Incoming { headers, params: params.clone(), query, reason: None });
     let mut tries = Tries::start();
     let answer = loop {
         let call = Call::new(&app, (&caller, &home), &incoming, &body);
@@ -182,6 +187,8 @@ pub struct PageCall {
     pub body: Map<String, Value>,
     /// The version that was shown.
     pub if_match: Option<String>,
+    /// Why the person does it, where they are asked.
+    pub reason: Option<String>,
 }
 
 /// Answers a page of ours, which holds a work permit, as a program would be answered.
@@ -191,13 +198,13 @@ pub async fn serve_page(
     caller: Caller,
     asked: PageCall,
 ) -> Answer {
-    let PageCall { params, query, body, if_match } = asked;
+    let PageCall { params, query, body, if_match, reason } = asked;
     let query = read_query(operation, &query)?;
     let mut headers = HeaderMap::new();
     if let Some(tag) = if_match.and_then(|tag| HeaderValue::try_from(tag).ok()) {
         headers.insert(header::IF_MATCH, tag);
     }
-    let incoming = Arc::new(Incoming { headers, params, query });
+    let incoming = Arc::new(Incoming { headers, params, query, reason });
     let mut tries = Tries::start();
     loop {
         let home = admitted(operation, &app, &caller, &incoming.params).await;
@@ -285,8 +292,17 @@ pub const PERMISSION_REQUIRED: Problem = Problem::new(
 const REASON_REQUIRED: Problem = Problem::new(
     StatusCode::BAD_REQUEST,
     "reason_required",
-    "who administers an organization says why: X-Reason, 1 to 500 printable characters of ASCII",
+    "say why: X-Reason, 1 to 500 printable characters of ASCII",
 );
+
+/// Reads a reason as a person writes it on a page, in any script.
+fn reason_of_page(given: &str) -> Result<String, Problem> {
+    let text = given.trim();
+    let fits = (1..=LONGEST_REASON).contains(&text.chars().count());
+    // Rows of the log hold no addresses.
+    let is_plain = !text.chars().any(|one| is_hidden(one) || one == '@');
+    if fits && is_plain { Ok(text.to_owned()) } else { Err(REASON_REQUIRED) }
+}
 
 /// Reads why a holder of `organizations:administer` looks at an organization or changes it.
 pub fn reason(headers: &HeaderMap) -> Result<String, Problem> {
@@ -392,6 +408,14 @@ impl Call {
     /// Begins a change that happens only while the caller holds what they hold now.
     pub async fn begin(&self) -> Result<Change, Problem> {
         Change::begin(self).await
+    }
+
+    /// Returns why the caller does this.
+    pub fn reason(&self) -> Result<String, Problem> {
+        match &self.incoming.reason {
+            Some(given) => reason_of_page(given),
+            None => reason(self.headers()),
+        }
     }
 
     /// Tells whether the token may be used for this as well.

@@ -76,14 +76,24 @@ fn describe(operation: &Operation, schemas: &mut Map<String, Value>) -> Value {
         }));
     }
     parameters.push(json!({
-        "name": "X-Reason", "in": "header",
-        "description": "Why: required of a holder of organizations:administer who is no member.",
+        "name": "X-Reason", "in": "header", "required": operation.with_reason,
+        "description": if operation.with_reason {
+            "Why: 1 to 500 printable characters of ASCII."
+        } else {
+            "Why: required of a holder of organizations:administer who is no member."
+        },
         "schema": { "type": "string" },
     }));
     let mut answers = Map::new();
     let mut answer = json!({ "description": "Done." });
-    if let Some(gives) = operation.gives {
-        answer["content"] = content(&gives(), operation.media, schemas);
+    match operation.gives {
+        Some(gives) => answer["content"] = content(&gives(), operation.media, schemas),
+        // A text of another format is not described further.
+        None if operation.media != JSON => {
+            let media = operation.media;
+            answer["content"] = json!({ media: { "schema": { "type": "string" } } });
+        }
+        None => {}
     }
     let is_entity = !operation.is_list && operation.media == JSON;
     if operation.gives.is_some() && is_entity {

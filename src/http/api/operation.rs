@@ -77,6 +77,8 @@ pub struct Operation {
     pub in_person: bool,
     /// The person must have proved two factors.
     pub at_aal2: bool,
+    /// Every caller says why, in `X-Reason`.
+    pub with_reason: bool,
     /// A holder of `organizations:administer` may call it for another organization.
     pub reaches_across: bool,
     pub handle: fn(Call) -> Answering,
@@ -135,6 +137,7 @@ impl Operation {
             reaches_across: false,
             in_person: false,
             at_aal2: false,
+            with_reason: false,
             handle,
         }
     }
@@ -180,6 +183,17 @@ impl Operation {
         self.gives = Some(described::<T>);
         self.media = export::LINES;
         self.parameters = parameters;
+        self
+    }
+
+    /// What it answers is a text of this media type.
+    pub(super) const fn as_media(mut self, media: &'static str) -> Self {
+        self.media = media;
+        self
+    }
+
+    pub(super) const fn with_reason(mut self) -> Self {
+        self.with_reason = true;
         self
     }
 

@@ -1,8 +1,8 @@
 //! The table of operations.
 
 use super::{
-    accounts, activity, audit, clients, connection_trials, connections, delegations, domains,
-    export, impersonation, invitations, keys, members,
+    accounts, activity, audit, clients, connection_trials, connections, delegations, deletion,
+    domains, export, impersonation, invitations, keys, members,
     operation::{Operation, Verb},
     organizations, roles, webhooks,
 };
@@ -67,6 +67,23 @@ pub static OPERATIONS: &[Operation] = {
         .gives::<organizations::Organization>(200)
         .at_version()
         .reaches_across(),
+        Operation::new(
+            (Delete, routes::API_ORGANIZATION),
+            "deleteOrganization",
+            "organizations:write",
+            "Deletes the organization: it is suspended at once and erased after 30 days, in which the operator can take it back. A person with two factors does it, and says why in X-Reason.",
+            handled!(deletion::delete),
+        )
+        .gives::<deletion::DeletedOrganization>(202)
+        .with_reason(),
+        Operation::new(
+            (Get, routes::API_ORGANIZATION_EXPORT),
+            "exportOrganization",
+            "organizations:write",
+            "The organization as a provisioning file: roles, domains, connections, members and clients, without a secret.",
+            handled!(deletion::export),
+        )
+        .as_media(deletion::TOML),
         Operation::new(
             (Get, routes::API_ROLES),
             "listRoles",

@@ -93,6 +93,12 @@ const ADMINISTERED: Problem = Problem::new(
     "only a holder of organizations:administer suspends and enables organizations",
 );
 
+const DELETING: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "organization_deleting",
+    "the organization was deleted: only the operator's command takes it back",
+);
+
 pub async fn list(call: Call) -> Answer {
     let asked = PageRequest::of(&call, ORGANIZATIONS)?;
     if !call.administers() {
@@ -169,6 +175,9 @@ pub async fn change(mut call: Call) -> Answer {
 pub fn refused(refusal: &Refusal) -> Problem {
     match refusal {
         Refusal::Suspended => SUSPENDED,
+        Refusal::Deleting | Refusal::ErasureDue => DELETING,
+        Refusal::Erased => EXISTS,
+        Refusal::NotKnown | Refusal::NotDue => Problem::NOT_FOUND,
         Refusal::Slug => Problem::wrong_member("#/slug", refusal.to_string()),
         Refusal::RoleName(_) | Refusal::RepeatedRole(_) => {
             Problem::wrong_member("#/name", "is no role name, or is given twice")

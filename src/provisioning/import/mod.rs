@@ -149,6 +149,7 @@ impl Gathering {
             totp_secret: totp,
             memberships: None,
             suspended,
+            enables: false,
         };
         self.accounts.push(Declared { draft: person, lines: Lines::new(place) });
     }

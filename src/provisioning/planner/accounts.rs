@@ -48,7 +48,7 @@ impl<'a> Planner<'a, '_> {
             // Nothing else is asked of an account here.
             Ok(Reply::Used) => {}
             Ok(Reply::Provisioned(outcome)) => {
-                let outcome = if moved { with(outcome, accounts::MEMBERSHIPS) } else { outcome };
+                let outcome = if moved { outcome.with(accounts::MEMBERSHIPS) } else { outcome };
                 self.accept::<Account>(&person.draft.email, outcome);
             }
             Err(refusal) => {
@@ -66,7 +66,19 @@ impl<'a> Planner<'a, '_> {
         command: &Command,
     ) -> Result<Result<Reply, Refusal>, ApplyError> {
         let known = self.multi_commit.look::<Account>(id).await?.known();
-        if person.suspended && known.is_some_and(Known::is_suspended) {
+        let is_suspended = known.is_some_and(Known::is_suspended);
+        if person.enables && is_suspended {
+            let enabled = self.multi_commit.decide::<Account>(id, &Command::Enable).await?;
+            if let Err(refusal) = enabled {
+                return Ok(Err(refusal));
+            }
+            let outcome = self.multi_commit.decide::<Account>(id, command).await?;
+            return Ok(outcome.map(|reply| match reply {
+                Reply::Provisioned(provisioned) => Reply::Provisioned(provisioned.with("enabled")),
+                reply => reply,
+            }));
+        }
+        if person.suspended && is_suspended {
             // It is as the file wants it, and accepts no other change.
             return Ok(Ok(Reply::Provisioned(Provisioned::Unchanged)));
         }
@@ -76,7 +88,7 @@ impl<'a> Planner<'a, '_> {
             return Ok(Ok(Reply::Provisioned(provisioned)));
         }
         let suspended = self.multi_commit.decide::<Account>(id, &Command::Suspend).await?;
-        Ok(suspended.map(|_| Reply::Provisioned(with(provisioned, SUSPENDED))))
+        Ok(suspended.map(|_| Reply::Provisioned(provisioned.with(SUSPENDED))))
     }
 
     /// Holds the password of an account that is to be created to the rule for new ones.
@@ -112,7 +124,7 @@ impl<'a> Planner<'a, '_> {
                 account: account.to_owned(),
                 organization: entry.organization.clone(),
                 roles: Some(entry.roles.clone()),
-                enabled: Some(true),
+                enabled: Some(entry.enabled),
                 mapped: None,
                 entry: None,
                 word: membership::Word::Operator,
@@ -177,18 +189,6 @@ impl<'a> Planner<'a, '_> {
             if is_last {
                 return Ok(held);
             }
-        }
-    }
-}
-
-/// Names one more among what changed of an account.
-fn with(outcome: Provisioned, field: &'static str) -> Provisioned {
-    match outcome {
-        Provisioned::Created => Provisioned::Created,
-        Provisioned::Unchanged => Provisioned::Changed(vec![field]),
-        Provisioned::Changed(mut fields) => {
-            fields.push(field);
-            Provisioned::Changed(fields)
         }
     }
 }

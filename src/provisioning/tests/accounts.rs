@@ -37,8 +37,11 @@ fn an_account_becomes_a_draft_and_what_it_begins_with() {
     assert_eq!(json!(draft.claims), claims);
     assert_eq!(*password, Some(clear("correct horse battery staple")));
     assert_eq!(*totp_secret, Some(Secret::new(b"Hello!\xDE\xAD\xBE\xEF")));
-    let place =
-        MembershipEntry { organization: "acme".to_owned(), roles: vec!["manager".to_owned()] };
+    let place = MembershipEntry {
+        organization: "acme".to_owned(),
+        roles: vec!["manager".to_owned()],
+        enabled: true,
+    };
     assert_eq!(*memberships, Some(vec![place]));
     assert!(draft.id.is_empty() && draft.password.is_none() && draft.totp.is_none());
 }

@@ -18,6 +18,7 @@ fn acme() -> organization::Known {
     };
     organization::Known {
         required_connections: Vec::new(),
+        deletion: None,
         slug: "acme".to_owned(),
         name: "Acme".to_owned(),
         enabled: true,

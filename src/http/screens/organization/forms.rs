@@ -153,6 +153,13 @@ async fn sent(
         "createConnection" => ("", connection::new(form)),
         "changeConnection" => ("connection", connection::change(form)),
         "deleteConnection" | "testConnection" => ("connection", Value::Null),
+        "deleteOrganization" => {
+            // A person who deletes the wrong one would notice it here.
+            if given("confirmation").trim() != given("organization") {
+                return Err(Problem::wrong_member("#/confirmation", "is not the slug"));
+            }
+            ("", Value::Null)
+        }
         _ => return Err(Problem::NOT_FOUND),
     };
     let body = match body {
@@ -168,7 +175,8 @@ async fn sent(
         _ => vec![(param.to_owned(), id)],
     };
     let if_match = form.get("tag").map(str::to_owned);
-    let asked = api::PageCall { params, body, if_match, ..api::PageCall::default() };
+    let reason = (step == "deleteOrganization").then(|| given("reason").to_owned());
+    let asked = api::PageCall { params, body, if_match, reason, ..api::PageCall::default() };
     let refused = |problem: Problem| match (step, problem.code) {
         // What is no name of a role is not found.
         ("putRole", "not_found") => Problem::wrong_member("#/name", "is no name of a role"),

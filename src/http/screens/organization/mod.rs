@@ -47,6 +47,7 @@ enum Section {
     Domains,
     Connections,
     Trail,
+    Data,
 }
 
 impl Section {
@@ -60,6 +61,7 @@ impl Section {
         Self::Domains,
         Self::Connections,
         Self::Trail,
+        Self::Data,
     ];
 
     /// Its name in an address.
@@ -74,6 +76,7 @@ impl Section {
             Self::Domains => "domains",
             Self::Connections => "connections",
             Self::Trail => "trail",
+            Self::Data => "data",
         }
     }
 
@@ -93,6 +96,7 @@ impl Section {
             Self::Domains => ("org-domains", "building"),
             Self::Connections => ("org-connections", "shield"),
             Self::Trail => ("org-trail", "list"),
+            Self::Data => ("org-data", "file"),
         }
     }
 
@@ -107,6 +111,7 @@ impl Section {
             Self::Domains => "listDomains",
             Self::Connections => "listConnections",
             Self::Trail => "listAuditTrail",
+            Self::Data => "exportOrganization",
         }
     }
 
@@ -121,6 +126,7 @@ impl Section {
             Self::Domains => Some("addDomain"),
             Self::Connections => Some("createConnection"),
             Self::Trail => None,
+            Self::Data => Some("deleteOrganization"),
         }
     }
 }
@@ -266,8 +272,12 @@ pub async fn draw(
     drawn.may_change = may_write && fresh;
     let asked =
         SectionRequest { page, member: &member, slug, section, query, changes: drawn.may_change };
-    if section == Section::Trail && query.get("export").is_some() {
-        return asked.export().await;
+    if query.get("export").is_some() {
+        match section {
+            Section::Trail => return asked.export_trail().await,
+            Section::Data => return asked.export_organization().await,
+            _ => {}
+        }
     }
     let status = match asked.load().await {
         Ok(Loaded { shown, next }) => {

@@ -19,6 +19,7 @@ fn field(name: &str) -> Option<&'static str> {
         "client_id" => "org-client-id",
         "client_secret" => "org-client-secret",
         "company" => "org-company",
+        "confirmation" => "org-delete-confirm",
         _ => return None,
     })
 }
@@ -52,6 +53,7 @@ fn word(page: &Shell<'_>, code: &str, pointer: &str) -> String {
         "too_many_domains" => page.t("org-many-domains"),
         "too_many_connections" => page.t("org-many-connections"),
         "step_up_required" => page.t("org-two-factors"),
+        "reason_required" => page.with("org-wrong-field", "field", &page.t("org-delete-reason")),
         _ => page.t("not-taken"),
     }
 }

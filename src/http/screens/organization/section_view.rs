@@ -71,6 +71,10 @@ pub enum SectionView {
         filter: Filter,
         export: String,
     },
+    /// Where the organization can be taken along.
+    Data {
+        export: String,
+    },
 }
 
 #[derive(Deserialize)]
@@ -248,6 +252,12 @@ impl SectionRequest<'_> {
                 }
                 Ok(self.loaded(SectionView::Connections(list.items), list.next_cursor))
             }
+            (Section::Data, _) => {
+                // The guard refuses a person without the permission, and the trail says so.
+                self.export_organization().await.map(drop)?;
+                let export = self.href(&[("export", "toml")], &[]);
+                Ok(Loaded { shown: SectionView::Data { export }, next: None })
+            }
             (Section::Trail, _) => {
                 let list: Listed<Entry> = self.list(&FILTERS).await?;
                 let shown = |name| self.query.get(name).unwrap_or_default().to_owned();
@@ -305,11 +315,16 @@ impl SectionRequest<'_> {
     }
 
     /// Answers with every entry of the trail that the filter admits, as a program gets them.
-    pub async fn export(&self) -> Result<Response, Problem> {
+    pub async fn export_trail(&self) -> Result<Response, Problem> {
         let pairs = self.filters(&FILTERS);
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
         let asked = api::PageCall { query, ..api::PageCall::default() };
         self.member.send("exportAuditTrail", asked).await
+    }
+
+    /// Answers with the organization as a provisioning file, as a program gets it.
+    pub async fn export_organization(&self) -> Result<Response, Problem> {
+        self.member.send("exportOrganization", api::PageCall::default()).await
     }
 
     /// The roles that can be given, those held marked.

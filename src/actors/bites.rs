@@ -1,0 +1,128 @@
+//! Many rows that are changed in several commits, a bite each: none holds others up for long.
+//!
+//! Each commit requires the entity that owns the rows to be as it was read when the bite began. What was not
+//! reached is still there for the next sweep.
+
+use super::{HydrateError, MultiCommit, hydrate::parse, services::Services};
+use crate::{
+    domain::{Context, Machine},
+    store::{CommitError, Listed},
+};
+use std::sync::Arc;
+
+/// Rows that one commit changes at most: it holds others up no longer than theirs do.
+const BITE: u32 = 100;
+
+/// Why the work was broken off.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BrokenOff {
+    #[error("something cannot be read")]
+    Unreadable(#[from] HydrateError),
+    #[error("a bite was not committed")]
+    NotCommitted(#[from] CommitError),
+    /// The owner is not what it was when the work began.
+    #[error("it is not due any more")]
+    NotDue,
+}
+
+/// Work on what an entity of this machine owns.
+pub(super) struct Bites<'a, M: Machine> {
+    services: &'a Arc<Services>,
+    owner: &'a str,
+    /// What the owner decides in every bite; without it, the owner is only looked at.
+    renewal: Option<M::Command>,
+    /// The present bite.
+    commit: MultiCommit,
+    rows: u32,
+}
+
+impl<'a, M: Machine> Bites<'a, M> {
+    pub(super) async fn begin(
+        services: &'a Arc<Services>,
+        owner: &'a str,
+        renewal: Option<M::Command>,
+    ) -> Result<Self, BrokenOff> {
+        let commit = MultiCommit::new(services.clone(), Context::node());
+        let mut bites = Self { services, owner, renewal, commit, rows: 0 };
+        bites.open().await?;
+        Ok(bites)
+    }
+
+    async fn open(&mut self) -> Result<(), BrokenOff> {
+        match &self.renewal {
+            Some(renewal) => {
+                let renewed = self.commit.decide::<M>(self.owner, renewal).await?;
+                renewed.map(drop).map_err(|_| BrokenOff::NotDue)
+            }
+            None => Ok(self.commit.look::<M>(self.owner).await.map(drop)?),
+        }
+    }
+
+    /// Shows the owner, which the present bite requires to be unchanged.
+    pub(super) async fn owner(&mut self) -> Result<&M, HydrateError> {
+        self.commit.look::<M>(self.owner).await
+    }
+
+    /// Looks at another entity, which the present bite requires to be unchanged.
+    pub(super) async fn look<N: Machine>(&mut self, id: &str) -> Result<&N, HydrateError> {
+        self.commit.look::<N>(id).await
+    }
+
+    /// Has an entity end; one that is over already stays as it is.
+    pub(super) async fn end<N: Machine>(
+        &mut self,
+        id: &str,
+        command: &N::Command,
+    ) -> Result<(), BrokenOff> {
+        if self.rows == BITE {
+            let next = MultiCommit::new(self.services.clone(), Context::node());
+            std::mem::replace(&mut self.commit, next).commit().await?;
+            self.rows = 0;
+            self.open().await?;
+        }
+        self.rows += 1;
+        let _over = self.commit.decide::<N>(id, command).await?;
+        Ok(())
+    }
+
+    /// Commits the last bite, in which the owner decides.
+    pub(super) async fn finish(mut self, last: &M::Command) -> Result<(), BrokenOff> {
+        let _due = self.commit.decide::<M>(self.owner, last).await?;
+        Ok(self.commit.commit().await?)
+    }
+}
+
+/// The pages of a list.
+pub(super) struct Pages<'a> {
+    services: &'a Services,
+    list: &'static str,
+    owner: &'a str,
+    /// Rank and id of the last entry that was read.
+    after: (String, String),
+    is_last: bool,
+}
+
+impl<'a> Pages<'a> {
+    pub(super) fn of(services: &'a Services, list: &'static str, owner: &'a str) -> Self {
+        Self { services, list, owner, after: Default::default(), is_last: false }
+    }
+
+    /// Reads the next page; an empty one is the end.
+    pub(super) async fn next(&mut self) -> Result<Vec<Listed>, HydrateError> {
+        if self.is_last {
+            return Ok(Vec::new());
+        }
+        let (store, after) = (&self.services.store, (&*self.after.0, &*self.after.1));
+        let page = store.list_for_worker(self.list, self.owner, after, BITE).await?;
+        self.is_last = page.len() < BITE as usize;
+        if let Some(last) = page.last() {
+            self.after = (last.rank.clone(), last.id.clone());
+        }
+        Ok(page)
+    }
+}
+
+/// Reads an entry of a list.
+pub(super) fn read<M: Machine>(listed: &Listed) -> Result<M, HydrateError> {
+    Ok(parse::<M>(&listed.id, &listed.row)?.machine)
+}
