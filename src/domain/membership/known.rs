@@ -66,7 +66,7 @@ pub struct Draft {
     /// Those of `roles` that single sign-on has mapped.
     pub mapped: Option<Vec<String>>,
     pub enabled: Option<bool>,
-    pub entry: Option<DirectoryEntry>,
+    pub entry: Option<Box<DirectoryEntry>>,
     pub word: Word,
 }
 
@@ -131,11 +131,12 @@ impl Known {
     /// Returns what the directory says after a draft; on any other word it says what has become of the membership.
     pub(super) fn next_entry(&self, draft: &Draft, enabled: bool) -> Option<Box<DirectoryEntry>> {
         if let Some(entry) = &draft.entry {
-            let held = self.entry.as_deref();
-            let changed_at = held.map_or(entry.changed_at, |held| held.changed_at);
-            let same = DirectoryEntry { changed_at, ..entry.clone() };
-            let is_same = held == Some(&same);
-            return Some(Box::new(if is_same { same } else { entry.clone() }));
+            let mut same = entry.clone();
+            if let Some(held) = self.entry.as_deref() {
+                same.changed_at = held.changed_at;
+            }
+            let is_same = self.entry.as_ref() == Some(&same);
+            return Some(if is_same { same } else { entry.clone() });
         }
         let mut entry = self.entry.clone()?;
         if enabled != self.enabled {

@@ -124,7 +124,8 @@ fn the_same_again_changes_nothing_though_it_is_later() {
     let again = Proposal { entry: later.clone(), ..proposal() };
     assert_eq!(propose(&mut membership, again, acme()), Ok(Provisioned::Unchanged));
     let mut membership = accepted();
-    let again = Draft { roles: None, entry: Some(later), word: Word::Directory, ..draft(&[]) };
+    let again =
+        Draft { roles: None, entry: Some(Box::new(later)), word: Word::Directory, ..draft(&[]) };
     assert_eq!(provision(&mut membership, again), Ok(Provisioned::Unchanged));
 }
 
@@ -159,7 +160,7 @@ fn a_person_who_has_left_is_asked_back_and_does_not_come_unasked() {
     let wanted = Draft {
         roles: None,
         enabled: Some(true),
-        entry: Some(entry()),
+        entry: Some(Box::new(entry())),
         word: Word::Directory,
         ..draft(&[])
     };

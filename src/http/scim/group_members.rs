@@ -130,7 +130,7 @@ async fn set_role(
                 roles: Some(roles),
                 mapped: None,
                 enabled: None,
-                entry,
+                entry: entry.map(Box::new),
                 word: Word::Directory,
             };
             provision(change, id, draft).await?;

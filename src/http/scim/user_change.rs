@@ -54,7 +54,7 @@ pub async fn create(call: &ScimCall, user: User) -> Result<String, ScimRefusal> 
                 roles: None,
                 enabled: Some(entry.active),
                 mapped: None,
-                entry: Some(entry),
+                entry: Some(Box::new(entry)),
                 word: Word::Directory,
             };
             provision(&mut change, &id, draft).await?;
@@ -209,7 +209,7 @@ async fn change_member(
         roles: comes_back.then_some(roles),
         enabled: Some(active),
         mapped: None,
-        entry: Some(entry),
+        entry: Some(Box::new(entry)),
         word: Word::Directory,
     };
     provision(change, &known.id, draft).await?;
