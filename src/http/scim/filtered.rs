@@ -98,12 +98,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Reads the next part, and returns those of it that the filter admits.
-    async fn part(&mut self) -> Result<Vec<UserEntry>, ScimRefusal> {
+    async fn part(&mut self, bound: Bound) -> Result<Vec<UserEntry>, ScimRefusal> {
         let (call, slug) = (self.call, self.call.slug());
         let after = (self.after.0.as_str(), self.after.1.as_str());
-        let page = call.app.views.memberships.page(MEMBERS, slug, after, PART).await?;
+        let page = call.app.views.memberships.page(MEMBERS, slug, after, bound).await?;
         self.looked_at += page.len();
-        self.is_over = page.len() < PART.most() as usize;
+        self.is_over = page.len() < bound.most() as usize;
         if let Some((rank, entry)) = page.last() {
             self.after = (rank.clone(), entry.id.clone());
         }
@@ -131,9 +131,12 @@ impl<'a> Walk<'a> {
     /// Returns the next that are admitted, at most `count`; fewer where that would take too long, and then others may
     /// follow.
     pub async fn next(&mut self, count: usize) -> Result<(Vec<UserEntry>, bool), ScimRefusal> {
+        // Without a filter all that are read are shown, and one more tells whether others follow.
+        let all = Bound::asked(u32::try_from(count + 1).unwrap_or(u32::MAX));
+        let bound = if self.filter.is_none() { all } else { PART };
         let mut page = Vec::new();
         while !self.is_over && page.len() <= count && self.looked_at < MOST_SCANNED_A_PAGE {
-            page.extend(self.part().await?);
+            page.extend(self.part(bound).await?);
         }
         let is_last = self.is_over && page.len() <= count;
         page.truncate(count);
@@ -156,7 +159,7 @@ impl<'a> Walk<'a> {
             if self.looked_at >= MOST_SCANNED {
                 return Err(too_wide());
             }
-            for UserEntry { place: (_, id), document } in self.part().await? {
+            for UserEntry { place: (_, id), document } in self.part(PART).await? {
                 if let Some(sort) = sort {
                     keyed.push((sort.key(&document), id));
                 } else if total >= from && page.len() < count {
