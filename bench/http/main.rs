@@ -41,7 +41,7 @@ use report::{Circumstances, Picture, Section};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use scenarios::{
     LOADS, bound, certificates, directory, flat, growth, identifiers, live, memory, offered,
-    passwords, pending, proofs, revoked, screens, start, storm,
+    passwords, pending, proofs, revoked, scim, screens, start, storm,
 };
 use scene::Scene;
 use servers::{Stage, Who};
@@ -218,6 +218,11 @@ async fn measure_by_name(options: &Options, stage: &Stage, found: &mut Found) ->
     if options.asks_for(flat::NAME) {
         let (section, picture) = flat::measure(stage, (plan, rounds), share).await?;
         sections.push(section);
+        found.picture = Some(picture);
+    }
+    if options.asks_for(scim::NAME) {
+        let (of_scim, picture) = scim::measure(stage, (plan, rounds), share).await?;
+        sections.extend(of_scim);
         found.picture = Some(picture);
     }
     Ok(())

@@ -5,7 +5,7 @@ use crate::{
     load::{Pace, Plan},
     scenarios::{
         LOADS, Load, bound, certificates, directory, flat, growth, identifiers, live, memory,
-        offered, passwords, pending, proofs, revoked, start, storm,
+        offered, passwords, pending, proofs, revoked, scim, start, storm,
     },
     servers::Who,
 };
@@ -94,12 +94,15 @@ impl Options {
             }
         }
         // Others have reports under their names that were not written here.
-        let has_report = |name: &str| [offered::NAME, flat::NAME].contains(&name);
+        let has_report = |name: &str| [offered::NAME, flat::NAME, scim::NAME].contains(&name);
         if options.into.is_some() && options.only().is_some_and(|name| !has_report(name)) {
-            return Err("of single scenarios only offered and flat are kept".into());
+            return Err("of single scenarios only offered, flat and scim are kept".into());
         }
         if options.asks_for(flat::NAME) {
             options.plan.measured = options.plan.measured.min(flat::ROUND);
+            options.cast = vec![Who::Porteiro];
+        }
+        if options.asks_for(scim::NAME) {
             options.cast = vec![Who::Porteiro];
         }
         Ok(options)
@@ -145,6 +148,7 @@ fn names() -> impl Iterator<Item = &'static str> {
         proofs::NAME,
         offered::NAME,
         flat::NAME,
+        scim::NAME,
     ];
     LOADS.into_iter().map(Load::name).chain(others)
 }

@@ -40,7 +40,8 @@ pub fn parameters(pairs: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
-fn render(
+/// Renders a request.
+pub fn render(
     method: &str,
     address: SocketAddr,
     path: &str,
@@ -51,7 +52,7 @@ fn render(
     for (name, value) in fields {
         let _ = write!(text, "{name}: {value}\r\n");
     }
-    if method == "POST" {
+    if ["POST", "PATCH"].contains(&method) {
         let _ = write!(text, "Content-Length: {}\r\n", body.len());
     }
     text.push_str("\r\n");

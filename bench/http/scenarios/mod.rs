@@ -30,6 +30,7 @@ mod refresh;
 mod registration;
 mod revocation;
 pub mod revoked;
+pub mod scim;
 pub mod screens;
 pub mod start;
 pub mod storm;

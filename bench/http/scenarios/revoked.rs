@@ -85,11 +85,11 @@ struct Use {
 }
 
 /// A session, a grant and two exchanges below it.
-struct Tree {
+pub(super) struct Tree {
     session: String,
     session_id: String,
-    access: String,
-    refresh: String,
+    pub(super) access: String,
+    pub(super) refresh: String,
     links: [String; 2],
 }
 
@@ -171,7 +171,7 @@ async fn run(
 
 impl Tree {
     /// Signs a person in, and has everything below given out.
-    async fn grow(scene: &Scene, server: &Server, email: &str) -> Outcome<Self> {
+    pub(super) async fn grow(scene: &Scene, server: &Server, email: &str) -> Outcome<Self> {
         let portal = Portal::at(server, scene);
         let cookie = portal.sign_in(scene, email).await?;
         let session = cookie.split_once('=').ok_or("no session")?.1.to_owned();
@@ -319,13 +319,17 @@ impl Use {
     }
 }
 
-fn introspecting(scene: &Scene, at: SocketAddr, (client, token): (&str, &str)) -> Vec<u8> {
+pub(super) fn introspecting(
+    scene: &Scene,
+    at: SocketAddr,
+    (client, token): (&str, &str),
+) -> Vec<u8> {
     let credentials = scene.credentials(client);
     let fields = [("Authorization", credentials.as_str())];
     post_form(at, INTROSPECT, &fields, &parameters(&[("token", token)]))
 }
 
-fn asking(at: SocketAddr, token: &str) -> Vec<u8> {
+pub(super) fn asking(at: SocketAddr, token: &str) -> Vec<u8> {
     let bearer = format!("Bearer {token}");
     let fields: [Field<'_>; 2] = [("Accept", "application/json"), ("Authorization", &bearer)];
     get(at, USERINFO, &fields)

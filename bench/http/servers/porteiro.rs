@@ -33,12 +33,17 @@ pub struct Installation<'a> {
 impl<'a> Installation<'a> {
     /// Makes the folder, the keys (once a run) and the configuration; the database comes later.
     pub fn prepare(stage: &'a Stage, name: &str) -> Outcome<Self> {
-        Self::prepare_with(stage, name, "")
+        Self::prepare_with(stage, name, (None, ""))
     }
 
-    /// The same, with these lifetimes beside the usual ones.
-    fn prepare_with(stage: &'a Stage, name: &str, lifetimes: &str) -> Outcome<Self> {
-        let store = format!("sqlite://{}", stage.file(name).join("porteiro.db").display());
+    /// The same with its rows at this address, if one is given, and with these lifetimes and settings beside the usual ones.
+    pub fn prepare_with(
+        stage: &'a Stage,
+        name: &str,
+        (store, settings): (Option<&str>, &str),
+    ) -> Outcome<Self> {
+        let file = || format!("sqlite://{}", stage.file(name).join("porteiro.db").display());
+        let store = store.map_or_else(file, str::to_owned);
         let port = free_port()?;
         let issuer = format!("http://127.0.0.1:{port}");
         let binary = &*stage.binary;
@@ -51,16 +56,13 @@ impl<'a> Installation<'a> {
             issuer,
             store,
         };
-        installation.make(lifetimes)?;
+        installation.make(settings)?;
         Ok(installation)
     }
 
     /// The same with its rows at this address.
     pub fn prepare_at(stage: &'a Stage, name: &str, store: &str) -> Outcome<Self> {
-        let installation = Self::prepare(stage, name)?;
-        let installation = Self { store: store.to_owned(), ..installation };
-        installation.configure("")?;
-        Ok(installation)
+        Self::prepare_with(stage, name, (Some(store), ""))
     }
 
     /// Another node of the same installation, in a folder of its own.
@@ -308,7 +310,7 @@ pub fn dev(stage: &Stage, folder: &Path, port: u16) -> Outcome<Process> {
 /// Starts a server with these lifetimes beside the usual ones; returns its database as well.
 pub async fn start_with(stage: &Stage, lifetimes: &str) -> Outcome<(Server, PathBuf)> {
     let name = format!("porteiro-{}", free_port()?);
-    let installation = Installation::prepare_with(stage, &name, lifetimes)?;
+    let installation = Installation::prepare_with(stage, &name, (None, lifetimes))?;
     installation.apply()?;
     let mut server = greet(Who::Porteiro, installation.serve()?, installation.port).await?;
     server.operator = Some(loopback(installation.operator));
