@@ -28,7 +28,9 @@ impl Pair {
         let zone = ZoneServer::open().await;
         let server = TestServer::open_in(options(&zone)).await;
         server.apply(crate::api_caller::DIRECTORY).await;
-        let mut plain = TestOptions { rates: None, ..TestOptions::default() };
+        // It tells us of a logout, on this machine.
+        let private_networks = true;
+        let mut plain = TestOptions { rates: None, private_networks, ..TestOptions::default() };
         if let Some(site) = keys {
             let keys: Value = server.get("/connect/jwks").await.json();
             site.now_serves(&keys);
@@ -61,6 +63,12 @@ impl Pair {
 
     /// Begins at ours, signs in at theirs, and returns the address that the browser is sent back to.
     async fn answer(&self, email: &str) -> (Value, String) {
+        let (flow, callback, _) = self.answer_in(email).await;
+        (flow, callback)
+    }
+
+    /// The same, with the session at theirs.
+    async fn answer_in(&self, email: &str) -> (Value, String, String) {
         let wish = json!({ "kind": "sign_in", "organization": "acme" });
         let flow = self.server.post_json("/flows", &wish, &[]).await.json();
         let left = self.server.step(&flow, "sso/options", json!({})).await;
@@ -75,7 +83,8 @@ impl Pair {
             let code = Authenticator::of_dora().code(self.upstream.clock.now());
             done = self.upstream.step(&asked.json(), "totp", json!({ "code": code })).await;
         }
-        (flow, redirect(&done).to_string())
+        let session = text(&done.json()["result"]["session_token"]).to_owned();
+        (flow, redirect(&done).to_string(), session)
     }
 
     async fn sign_on(&self, email: &str) -> crate::http::Answer {
@@ -143,6 +152,33 @@ async fn another_porteiro_signs_members_in_by_a_secret() {
     let code = parameter(&redirect(&granted), "code").unwrap();
     let tokens = server.redeem("web", &code).await.json();
     assert_eq!(claims(&tokens["id_token"])["acr"], "aal2");
+}
+
+#[tokio::test]
+async fn a_sign_out_at_the_other_porteiro_ends_what_rests_on_it_here() {
+    let pair = Pair::open(None).await;
+    let Pair { server, upstream, zone, connection } = &pair;
+    let told = format!("{}/connect/sso/{connection}/logout", server.issuer());
+    upstream
+        .apply(&format!(
+            "[[client]]\nclient_id = \"porteiro\"\nbackchannel_logout_uri = \"{told}\"\n\
+             backchannel_logout_session_required = true\n"
+        ))
+        .await;
+    upstream.clock.expire_views();
+    prove(server, zone, ("acme", "acme.test")).await;
+    let (flow, callback, theirs) = pair.answer_in("nova@acme.test").await;
+    let session = session_of(&server.step(&flow, "sso", json!({ "callback": callback })).await);
+    let own = server.sign_in("ana@acme.test").await;
+    let is_open = async |session: &str| {
+        crate::me::get_in(server, session, "/me/organizations").await.status == 200
+    };
+    assert!(is_open(&session).await);
+    let leaving = upstream.begin_in(&theirs, "sign_out").await.json();
+    let left = upstream.step_in(&theirs, &leaving, "confirm", json!({ "decision": "allow" })).await;
+    assert_eq!(left.json()["state"], "done", "{left:?}");
+    crate::shared::eventually("the end of the session", async || !is_open(&session).await).await;
+    assert!(is_open(&own).await, "others stay");
 }
 
 #[tokio::test]
