@@ -6,6 +6,7 @@ use crate::{
     passkeys::{self, ANA},
     person::{PASSWORD, text},
     signing_client::{self, ClientKey, in_toml, key_set},
+    sso_scene::Scene,
     support::{TestOptions, TestServer},
 };
 use porteiro::domain::Clock as _;
@@ -227,4 +228,22 @@ async fn proofs_of_possession_make_as_many_commits_as_the_table_says() {
         .await;
     counter.compare();
     server.stop().await;
+}
+
+#[tokio::test]
+async fn single_sign_on_makes_as_many_commits_as_the_table_says() {
+    let scene = Scene::proved().await;
+    let mut counter = Counter::of(&scene.server);
+    scene.provider.claim("email", json!("new@acme.test"));
+    counter
+        .count("single sign-on of a new person", async {
+            done(&scene.sign_on().await.json());
+        })
+        .await;
+    counter
+        .count("single sign-on", async {
+            done(&scene.sign_on().await.json());
+        })
+        .await;
+    counter.compare();
 }

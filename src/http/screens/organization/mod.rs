@@ -51,7 +51,7 @@ enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Members,
         Self::Invitations,
         Self::Roles,
