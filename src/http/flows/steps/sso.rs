@@ -142,12 +142,10 @@ impl Step for Sso {
                 // It is no answer to what was asked: the one that is may still come.
                 Err(Unproved::Foreign) => Err(SSO_REFUSED),
                 Err(Unproved::Answered(problem)) => {
-                    // The answer is taken once, right or wrong.
-                    let wrong = request.disprove_of(self, None, None).await;
-                    Err(wrong
-                        .err()
-                        .filter(|_| problem == SSO_REFUSED)
-                        .map_or(problem, |_| SSO_REFUSED))
+                    // The answer is taken once, right or wrong. The caller hears why it was refused, and not
+                    // that a credential is wrong.
+                    let _counted = request.disprove_of(self, None, None).await;
+                    Err(problem)
                 }
             }
         })
