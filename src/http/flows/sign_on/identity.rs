@@ -248,15 +248,14 @@ impl Asking<'_> {
     /// Roles given otherwise stay; mapped ones are those that the organization has.
     fn draft(&self, home: &organization::Known, id: &str, account: &str, kept: &[String]) -> Draft {
         let mapped = mapped_roles(&self.connection.roles, &self.person.claims);
-        let mapped: Vec<String> =
-            mapped.into_iter().filter(|role| home.has_role(role)).map(str::to_owned).collect();
-        let added = mapped.iter().filter(|role| !kept.contains(role)).cloned();
+        let is_added = |role: &&str| home.has_role(role) && !kept.iter().any(|one| one == *role);
+        let added: Vec<String> = mapped.into_iter().filter(is_added).map(str::to_owned).collect();
         Draft {
             id: id.to_owned(),
             account: account.to_owned(),
             organization: home.slug.clone(),
-            roles: Some(kept.iter().cloned().chain(added).collect()),
-            mapped: Some(mapped.iter().filter(|role| !kept.contains(role)).cloned().collect()),
+            roles: Some(kept.iter().chain(&added).cloned().collect()),
+            mapped: Some(added),
             enabled: Some(true),
             entry: None,
             word: Word::Person,
