@@ -4,9 +4,10 @@ use crate::{
     actors::{Failure, HydrateError},
     crypto::OpaqueKind,
     domain::{
-        Context, Requirement, Timestamp,
+        Context, Machine as _, Requirement, Timestamp,
         account::{Account, Known},
         assurance::{Authenticators, Evidence, SingleSignOn},
+        connection::Connection,
         person::Person,
         session::{Command, Session},
     },
@@ -113,19 +114,21 @@ async fn standing(app: &App, evidence: Evidence) -> Result<Evidence, HydrateErro
     }
     let borrowed: Vec<(&str, &str)> = asked.iter().map(|(kind, id)| (*kind, &**id)).collect();
     let (found, now) = (app.store.liveness(&borrowed).await?, app.clock.now());
-    let stands = |kind: &str, id: &str| {
+    let live = |kind: &str, id: &str| {
         let place = borrowed.iter().position(|asked| *asked == (kind, id));
-        place.and_then(|place| found[place]).is_some_and(|one| one.is_live(now))
+        place.and_then(|place| found[place]).filter(|one| one.is_live(now))
     };
     let mut epochs = Vec::new();
-    for sign_on in evidence.sign_ons() {
-        let seen = app.views.connections.look_anew(&sign_on.connection).await?;
+    for SingleSignOn { connection, .. } in evidence.sign_ons() {
+        let Some(one) = live(Connection::KIND, connection) else { continue };
+        let seen = app.views.connections.at_version(connection, one.version).await?;
         let epoch = seen.machine.known().map(|known| known.epoch);
-        epochs.push((sign_on.connection.clone(), epoch));
+        epochs.push((connection.clone(), epoch));
     }
     let is_over = |sign_on: &SingleSignOn| {
         let current = (sign_on.connection.clone(), Some(sign_on.epoch));
-        !sign_on.rests_on().iter().all(|(kind, id)| stands(kind, id)) || !epochs.contains(&current)
+        !sign_on.rests_on().iter().all(|(kind, id)| live(kind, id).is_some())
+            || !epochs.contains(&current)
     };
     Ok(evidence.clone().without_sign_ons(is_over))
 }
