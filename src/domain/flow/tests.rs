@@ -537,6 +537,9 @@ mod required;
 #[path = "tests_select.rs"]
 mod select;
 
+#[path = "tests_sign_on.rs"]
+mod sign_on;
+
 #[path = "tests_superseded.rs"]
 mod superseded;
 
