@@ -17,11 +17,13 @@ use crate::{
         authorization_details::Details,
         client::{Client, KnownClient},
         client_assertion::ClientAssertion,
+        external_identity::ExternalIdentity,
         grant::Grant,
         requested_claims,
         session::Session,
         signing_keys::SigningAlgorithm,
         token_family::{Command, Issuing, Malformed, Narrowing, Refusal, Reply, TokenFamily},
+        upstream_session::UpstreamSession,
     },
     http::{
         answer::error::{Code, OAuthError},
@@ -132,7 +134,13 @@ pub async fn issue(
             Ok((_, Some(issued))) => break issued?,
             Ok((_, None)) => return Err(OAuthError::unavailable()),
             Err(Failure::Unmet {
-                kind: kind @ (Session::KIND | Account::KIND | TokenFamily::KIND | Client::KIND),
+                kind:
+                    kind @ (Session::KIND
+                    | Account::KIND
+                    | TokenFamily::KIND
+                    | Client::KIND
+                    | ExternalIdentity::KIND
+                    | UpstreamSession::KIND),
             }) => {
                 return Err(INVALID_GRANT.because(format!("its {kind} is over")));
             }
