@@ -108,7 +108,9 @@ async fn where_there_is_no_common_way_nothing_is_sent() {
 #[tokio::test]
 async fn for_apple_the_teams_key_makes_the_secret() {
     let pem = rcgen::KeyPair::generate().unwrap().serialize_pem();
-    let key = AppleKey::read("TEAM123456", "KEY1234567", &Secret::new(pem.as_bytes())).unwrap();
+    let secret = |before: &str| Secret::new(format!("{before}{pem}").into_bytes());
+    let file = secret("team_id = TEAM123456\nkey_id = \"KEY1234567\"\n");
+    let key = AppleKey::of_secret(&file).unwrap().unwrap();
     let public = read_pem(&pem).unwrap().named("KEY1234567").public_jwk().clone();
     let mut world = World::new().await;
     methods(&world, &["client_secret_post"]);
@@ -127,6 +129,10 @@ async fn for_apple_the_teams_key_makes_the_secret() {
     {
         assert!(AppleKey::read("T", "K", &Secret::new(bad.as_bytes())).is_err());
     }
+    for bad in ["", "team_id = T\n", "key_id = K\n", "team_id = T\nkey_id = K/../K\n"] {
+        assert!(AppleKey::of_secret(&secret(bad)).unwrap().is_err(), "{bad}");
+    }
+    assert!(AppleKey::of_secret(&Secret::new("a secret as others are")).is_none());
 }
 
 #[tokio::test]
