@@ -1,7 +1,7 @@
 //! Erases the accounts whose time has come, with what is held of their people elsewhere.
 //!
 //! Memberships end, except in suspended organizations, which accept no change: what is left there is an
-//! id, and confers nothing. Consents are withdrawn, blocked clients are forgotten. Rows of the log hold ids, and stay as they are.
+//! id, and confers nothing. Consents are withdrawn, blocked clients are forgotten, identities of other providers are unlinked. Rows of the log hold ids, and stay as they are.
 //!
 //! Each commit changes a bite of rows, and requires the account to be what it was; the last one erases it.
 //! An account that was erased in part is still due: the next sweep goes on.
@@ -17,10 +17,12 @@ use crate::{
         account::{self, Account, AccountStatus, Command, DELETIONS},
         approval_block::{self, ApprovalBlock, BLOCKED_CLIENTS},
         consent::{self, CONSENTS, Consent},
+        external_identity::{self, ACCOUNT_IDENTITIES, Cause, ExternalIdentity},
         membership::{self, MEMBERSHIPS, Membership},
         organization::Organization,
         session::{self, SESSIONS, Session},
         token_family::{self, FAMILIES, TokenFamily},
+        upstream_session::{self, UPSTREAM_SESSIONS, UpstreamSession},
     },
     store::Listed,
 };
@@ -59,7 +61,7 @@ async fn erase(services: &Arc<Services>, account: &str) -> Result<(), BrokenOff>
     if !matches!(standing, Some(AccountStatus::Deleting { until }) if until <= now) {
         return Ok(());
     }
-    for list in [SESSIONS, FAMILIES, CONSENTS, BLOCKED_CLIENTS, MEMBERSHIPS] {
+    for list in [SESSIONS, FAMILIES, CONSENTS, BLOCKED_CLIENTS, ACCOUNT_IDENTITIES, MEMBERSHIPS] {
         let mut pages = Pages::of(services, list, account);
         loop {
             let page = pages.next().await?;
@@ -67,11 +69,32 @@ async fn erase(services: &Arc<Services>, account: &str) -> Result<(), BrokenOff>
                 break;
             }
             for entry in &page {
+                if list == ACCOUNT_IDENTITIES {
+                    end_upstream_sessions(services, &mut bites, &entry.id).await?;
+                }
                 end(&mut bites, list, entry).await?;
             }
         }
     }
     bites.finish(&Command::Erase).await
+}
+
+/// Ends what another provider has said of an identity.
+async fn end_upstream_sessions(
+    services: &Services,
+    bites: &mut Bites<'_, Account>,
+    identity: &str,
+) -> Result<(), BrokenOff> {
+    let mut sessions = Pages::of(services, UPSTREAM_SESSIONS, identity);
+    loop {
+        let page = sessions.next().await?;
+        if page.is_empty() {
+            return Ok(());
+        }
+        for session in &page {
+            bites.end::<UpstreamSession>(&session.id, &upstream_session::Command::End).await?;
+        }
+    }
 }
 
 /// Ends one entity; what is over already stays as it is.
@@ -86,6 +109,10 @@ async fn end(bites: &mut Bites<'_, Account>, list: &str, entry: &Listed) -> Resu
             }
             Consent::Unborn | Consent::Withdrawn { .. } => Ok(()),
         },
+        ACCOUNT_IDENTITIES => {
+            let unlink = external_identity::Command::Unlink { cause: Cause::Erasure };
+            bites.end::<ExternalIdentity>(id, &unlink).await
+        }
         BLOCKED_CLIENTS => bites.end::<ApprovalBlock>(id, &approval_block::Command::Lift).await,
         _ => {
             let Some(end) = end_of_membership(bites, entry).await? else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! Deletes what has expired, in small batches, erases accounts whose time has come, and keeps the
 //! security log provable.
 
-use super::{eraser, services::Services};
+use super::{connection_purge, eraser, services::Services};
 use crate::{
     domain::Timestamp,
     store::{CommitError, Head, Store},
@@ -114,6 +114,7 @@ impl JanitorState {
         let now = self.services.clock.now();
         let forgotten = self.delete(Waste::Expired, now).await;
         eraser::erase_due(&self.services, now).await;
+        connection_purge::purge(&self.services).await;
         if now.since(self.anchored_at) >= self.options.anchor_every {
             self.anchored_at = now;
             self.anchor(now).await;

@@ -20,6 +20,7 @@ mod birth;
 mod bites;
 mod commit_builder;
 mod concurrent_work;
+mod connection_purge;
 mod deciding;
 mod directory;
 mod domain_checks;

@@ -4,7 +4,8 @@
 //! |---|---|---|---|
 //! | unborn | provision | known | name, issuer or client is missing or malformed; the issuer serves many companies and none is named |
 //! | known | provision | known, what was given replaced; another client begins the next epoch | issuer, kind or organization would change |
-//! | known | remove | **removed** | |
+//! | known | remove | **removed**; its identities lead nowhere, and are unlinked one after the other | |
+//! | removed | purged | **removed**, with no identity left; it is forgotten | |
 //!
 //! Its issuer never changes, so that an identity is the connection and a subject (adr/0135). That an organization has the
 //! roles that are mapped to is looked at when a person signs in: a role may go at any time.
@@ -23,6 +24,9 @@ use std::{ops::Not, time::Duration};
 
 /// The connections of an organization, or of none, by name.
 pub const CONNECTIONS: &str = "connections";
+
+/// The connections that were removed and have identities left.
+pub const REMOVED_CONNECTIONS: &str = "removed_connections";
 
 /// The space of names of connections within their organization.
 pub const CONNECTION_NAMES: &str = "connection_names";
@@ -54,6 +58,9 @@ pub enum Connection {
     Known(Box<Known>),
     Removed {
         forget_at: Timestamp,
+        /// None of its identities is left.
+        #[serde(default)]
+        is_purged: bool,
     },
 }
 
@@ -131,12 +138,15 @@ pub struct Draft {
 pub enum Command {
     Provision(Box<Draft>),
     Remove,
+    /// No identity of a removed connection is left.
+    Purged,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Provisioned(Box<Known>),
     Removed { at: Timestamp },
+    Purged,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -346,15 +356,26 @@ impl Machine for Connection {
                 Decision::accept(vec![removed], Provisioned::Changed(vec!["removed"]))
                     .recording(record)
             }
-            (Command::Remove, _) => Decision::refuse(Refusal::Unknown),
+            (Command::Purged, Self::Removed { .. }) => {
+                Decision::accept(vec![Event::Purged], Provisioned::Changed(vec!["identities"]))
+            }
+            (Command::Remove | Command::Purged, _) => Decision::refuse(Refusal::Unknown),
         }
     }
 
     fn apply(&mut self, event: &Event) {
-        *self = match event {
-            Event::Provisioned(known) => Self::Known(known.clone()),
-            Event::Removed { at } => Self::Removed { forget_at: *at + KEPT_AFTER_REMOVAL },
-        };
+        match event {
+            Event::Provisioned(known) => *self = Self::Known(known.clone()),
+            Event::Removed { at } => {
+                let forget_at = *at + KEPT_AFTER_REMOVAL;
+                *self = Self::Removed { forget_at, is_purged: false };
+            }
+            Event::Purged => {
+                if let Self::Removed { is_purged, .. } = self {
+                    *is_purged = true;
+                }
+            }
+        }
     }
 
     fn live_until(&self) -> Timestamp {
@@ -366,8 +387,9 @@ impl Machine for Connection {
 
     fn forget_at(&self) -> Option<Timestamp> {
         match self {
-            Self::Removed { forget_at } => Some(*forget_at),
-            Self::Unborn | Self::Known(_) => None,
+            // What is left of its identities is found by it.
+            Self::Removed { forget_at, is_purged: true } => Some(*forget_at),
+            Self::Removed { .. } | Self::Unborn | Self::Known(_) => None,
         }
     }
 
@@ -381,9 +403,17 @@ impl Machine for Connection {
     }
 
     fn listings(&self) -> Vec<Listing> {
-        let Some(known) = self.known() else { return Vec::new() };
-        let owner = known.organization.clone().unwrap_or_default();
-        vec![Listing::new(CONNECTIONS, owner, &*known.name)]
+        match self {
+            Self::Known(known) => {
+                let owner = known.organization.clone().unwrap_or_default();
+                vec![Listing::new(CONNECTIONS, owner, &*known.name)]
+            }
+            Self::Removed { forget_at, is_purged: false } => {
+                let rank = format!("{:015}", forget_at.millis());
+                vec![Listing::new(REMOVED_CONNECTIONS, "", rank)]
+            }
+            Self::Removed { .. } | Self::Unborn => Vec::new(),
+        }
     }
 }
 

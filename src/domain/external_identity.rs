@@ -22,6 +22,9 @@ pub const CONNECTION_IDENTITIES: &str = "connection_identities";
 /// The space of pairs of a connection and a subject.
 pub const EXTERNAL_IDENTITIES: &str = "external_identities";
 
+/// No account has more.
+pub const MOST_IDENTITIES: u32 = 100;
+
 /// No provider has a longer subject (OIDC Core §2).
 pub const LONGEST_SUBJECT: usize = 255;
 
@@ -77,6 +80,10 @@ pub enum Cause {
     Erasure,
     /// The organization is erased.
     OrganizationErasure,
+    /// The connection is gone.
+    Connection,
+    /// The account was recovered: what was linked before is not trusted.
+    Recovery,
 }
 
 impl Cause {
@@ -87,6 +94,8 @@ impl Cause {
             Self::Directory => "scim",
             Self::Erasure => "account_deleted",
             Self::OrganizationErasure => ORGANIZATION_DELETED,
+            Self::Connection => "connection_removed",
+            Self::Recovery => "account_recovered",
         }
     }
 }

@@ -119,8 +119,12 @@ fn what_is_missing_or_malformed_is_named() {
 fn a_removed_one_stays_removed_and_frees_its_names() {
     let mut connection = acme();
     assert!(decide(&mut connection, &Command::Remove).is_ok());
-    assert!(connection.names().is_empty() && connection.listings().is_empty());
-    assert_eq!(connection.live_until(), Timestamp::NEVER);
+    let left: Vec<_> = connection.listings().into_iter().map(|listing| listing.list).collect();
+    assert!(connection.names().is_empty() && left == [REMOVED_CONNECTIONS], "{left:?}");
+    assert_eq!((connection.live_until(), connection.forget_at()), (Timestamp::NEVER, None));
     assert_eq!(provision(&mut connection, draft()), Err(Refusal::Unknown));
     assert_eq!(decide(&mut connection, &Command::Remove), Err(Refusal::Unknown));
+    assert_eq!(decide(&mut acme(), &Command::Purged), Err(Refusal::Unknown), "it is there");
+    assert!(decide(&mut connection, &Command::Purged).is_ok());
+    assert!(connection.listings().is_empty() && connection.forget_at().is_some());
 }
