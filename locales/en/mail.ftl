@@ -160,6 +160,16 @@ passkey-removed =
     .lead = The passkey “{ $name }” was removed from your account at { $host }. It no longer signs in.
     .note = If that was not you, recover your account now.
 
+identity-linked =
+    .subject = A sign-in was linked to your account at { $host }
+    .lead = Your account at { $host } was linked with a sign-in at “{ $connection }”. From now on it opens what that sign-in is for.
+    .note = If that was not you, recover your account now and unlink it.
+
+identity-unlinked =
+    .subject = A sign-in was unlinked from your account at { $host }
+    .lead = The sign-in at “{ $connection }” was unlinked from your account at { $host }. It no longer signs in.
+    .note = If that was not you, recover your account now.
+
 totp-enrolled =
     .subject = An authenticator application was added to your account at { $host }
     .lead = An authenticator application was added to your account at { $host }. From now on its code is asked for after your password.

@@ -160,6 +160,16 @@ passkey-removed =
     .lead = A chave de acesso “{ $name }” foi retirada da sua conta em { $host }. Já não serve para entrar.
     .note = Se não foi uma alteração sua, recupere já a sua conta.
 
+identity-linked =
+    .subject = A sua conta em { $host } tem uma nova ligação
+    .lead = A sua conta em { $host } foi ligada a um acesso em “{ $connection }”. A partir de agora, esse acesso abre aquilo para que serve.
+    .note = Se não foi uma alteração sua, recupere já a sua conta e desfaça a ligação.
+
+identity-unlinked =
+    .subject = Uma ligação foi retirada da sua conta em { $host }
+    .lead = A ligação a “{ $connection }” foi retirada da sua conta em { $host }. Já não serve para entrar.
+    .note = Se não foi uma alteração sua, recupere já a sua conta.
+
 totp-enrolled =
     .subject = A sua conta em { $host } tem uma aplicação de autenticação
     .lead = Uma aplicação de autenticação foi acrescentada à sua conta em { $host }. A partir de agora, o código dela é pedido depois da senha.

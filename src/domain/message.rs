@@ -113,6 +113,13 @@ pub enum MailContent {
     PasskeyRemoved {
         name: String,
     },
+    /// An identity of another provider.
+    IdentityLinked {
+        connection: String,
+    },
+    IdentityUnlinked {
+        connection: String,
+    },
     TotpEnrolled,
     TotpRemoved,
     RecoveryCodesMade,
@@ -213,6 +220,8 @@ impl MailContent {
             Self::DeletionRequested { .. } => "deletion-requested",
             Self::PasskeyAdded { .. } => "passkey-added",
             Self::PasskeyRemoved { .. } => "passkey-removed",
+            Self::IdentityLinked { .. } => "identity-linked",
+            Self::IdentityUnlinked { .. } => "identity-unlinked",
             Self::TotpEnrolled => "totp-enrolled",
             Self::TotpRemoved => "totp-removed",
             Self::RecoveryCodesMade => "recovery-codes-made",
@@ -252,6 +261,8 @@ impl MailContent {
             | Self::DeletionRequested { .. }
             | Self::PasskeyAdded { .. }
             | Self::PasskeyRemoved { .. }
+            | Self::IdentityLinked { .. }
+            | Self::IdentityUnlinked { .. }
             | Self::TotpEnrolled
             | Self::TotpRemoved
             | Self::RecoveryCodesMade

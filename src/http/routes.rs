@@ -92,6 +92,16 @@ macro_rules! endpoints {
             MY_SESSION "/me/sessions/{id}" {
                 DELETE end_session: "endMySession", 204, [], "Ends a session.";
             }
+            MY_CONNECTIONS "/me/connections" {
+                GET linkable_connections: "listMyConnections", 200, [],
+                    "Lists the other providers of which the person may link an identity.";
+            }
+            MY_IDENTITIES "/me/identities" {
+                GET identities: "listMyIdentities", 200, [], "Lists the identities of other providers that are linked.";
+            }
+            MY_IDENTITY "/me/identities/{id}" {
+                DELETE unlink_identity: "unlinkMyIdentity", 204, [], "Unlinks an identity.";
+            }
             MY_PASSKEYS "/me/passkeys" {
                 GET passkeys: "listMyPasskeys", 200, [], "Lists the passkeys of the person.";
             }

@@ -88,6 +88,8 @@ fn highlight(content: &MailContent) -> Highlight<'_> {
         | C::DeletionRequested { .. }
         | C::PasskeyAdded { .. }
         | C::PasskeyRemoved { .. }
+        | C::IdentityLinked { .. }
+        | C::IdentityUnlinked { .. }
         | C::TotpEnrolled
         | C::TotpRemoved
         | C::RecoveryCodesMade
@@ -107,6 +109,10 @@ fn arguments_of(content: &MailContent) -> FluentArgs<'static> {
         }
         MailContent::PasskeyAdded { name } | MailContent::PasskeyRemoved { name } => {
             arguments.set("name", quotable(name));
+        }
+        MailContent::IdentityLinked { connection }
+        | MailContent::IdentityUnlinked { connection } => {
+            arguments.set("connection", quotable(connection));
         }
         MailContent::DeletionRequested { until } => arguments.set("until", quotable(until)),
         _ => {}

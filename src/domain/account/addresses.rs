@@ -2,7 +2,10 @@
 //! sign in by when something is removed.
 
 use super::{Account, Event, Known, Refusal, change::News};
-use crate::domain::{Decision, Fingerprint, Record, Timestamp, assurance::Method};
+use crate::domain::{
+    Decision, Fingerprint, Record, Requirement, Timestamp, assurance::Method,
+    external_identity::ExternalIdentity,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -44,12 +47,14 @@ impl Proposed {
 }
 
 /// By what an installation lets people sign in beside their credentials.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     /// A code or link to the account's address.
     pub mail: bool,
     /// A code to a phone number that was proved.
     pub sms: bool,
+    /// The id of an identity of no organization that is linked to the account, and stays.
+    pub identity: Option<String>,
 }
 
 impl Known {
@@ -73,18 +78,31 @@ impl Known {
 
     /// Counts the ways in: what proves by itself who the person is. An authenticator application and
     /// recovery codes stand beside one, and are none.
-    fn ways_in(&self, reach: Reach) -> usize {
+    fn ways_in(&self, reach: &Reach) -> usize {
         let password = usize::from(self.credentials.password().is_some());
         let sms = usize::from(reach.sms && self.verified_phone().is_some());
-        password + self.credentials.passkeys().count() + usize::from(reach.mail) + sms
+        let beside = usize::from(reach.mail) + usize::from(reach.identity.is_some());
+        password + self.credentials.passkeys().count() + beside + sms
+    }
+
+    /// Tells whether the person can sign in at all.
+    pub fn has_way_in(&self, reach: &Reach) -> bool {
+        self.ways_in(reach) > 0
+    }
+
+    /// Returns what must be so where a way in is removed because an identity is left.
+    pub(super) fn way_that_is_left(&self, reach: &Reach) -> Option<Requirement> {
+        let without = Reach { identity: None, ..reach.clone() };
+        let identity = reach.identity.as_deref().filter(|_| self.ways_in(&without) <= 1);
+        identity.map(Requirement::live::<ExternalIdentity>)
     }
 
     /// Refuses to remove one of the ways in where it is the last.
-    pub(super) fn leaves_a_way_in(&self, reach: Reach) -> Result<(), Refusal> {
+    pub(super) fn leaves_a_way_in(&self, reach: &Reach) -> Result<(), Refusal> {
         if self.ways_in(reach) > 1 { Ok(()) } else { Err(Refusal::LastWayIn) }
     }
 
-    pub(super) fn remove_password(&self, reach: Reach) -> News {
+    pub(super) fn remove_password(&self, reach: &Reach) -> News {
         if self.credentials.password().is_none() {
             return Err(Refusal::NoPassword);
         }
@@ -156,7 +174,7 @@ impl Known {
             .recording(record)
     }
 
-    pub(super) fn remove_phone(&self, reach: Reach, now: Timestamp) -> News {
+    pub(super) fn remove_phone(&self, reach: &Reach, now: Timestamp) -> News {
         if self.profile.claim("phone_number").is_none() {
             return Err(Refusal::NoPhone);
         }
@@ -221,8 +239,8 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
     const LATER: Timestamp = Timestamp::from_millis(1_800_000_600_000);
-    const MAIL: Reach = Reach { mail: true, sms: false };
-    const NEITHER: Reach = Reach { mail: false, sms: false };
+    const MAIL: Reach = Reach { mail: true, sms: false, identity: None };
+    const NEITHER: Reach = Reach { mail: false, sms: false, identity: None };
 
     fn ask(account: &mut Account, command: &Command, now: Timestamp) -> Result<Reply, Refusal> {
         let decision = account.decide(command, now);
@@ -339,8 +357,8 @@ mod tests {
         assert_eq!(ask(&mut account, &last, NOW), Err(Refusal::LastWayIn));
         propose(&mut account, Channel::Phone, "+351910000000");
         prove(&mut account, Channel::Phone, "right", NOW).unwrap();
-        let sms = Reach { mail: false, sms: true };
-        let with_phone = Command::RemovePasskey { id: "key".to_owned(), reach: sms };
+        let sms = Reach { sms: true, ..NEITHER };
+        let with_phone = Command::RemovePasskey { id: "key".to_owned(), reach: sms.clone() };
         ask(&mut account.clone(), &with_phone, NOW).unwrap();
         assert_eq!(ask(&mut account, &last, NOW), Err(Refusal::LastWayIn), "no SMS is sent");
         ask(&mut account, &with_phone, NOW).unwrap();
@@ -348,6 +366,24 @@ mod tests {
         assert_eq!(ask(&mut account, &phone, NOW), Err(Refusal::LastWayIn));
         ask(&mut account, &Command::RemovePhone { reach: MAIL }, NOW).unwrap();
         assert_eq!(ask(&mut account, &phone, NOW), Err(Refusal::NoPhone));
+    }
+
+    #[test]
+    fn an_identity_of_no_organization_is_a_way_in_while_it_is_linked() {
+        let account = ana();
+        let remove = |identity: Option<&str>| {
+            let reach = Reach { identity: identity.map(str::to_owned), ..NEITHER };
+            account.decide(&Command::RemovePassword { reach }, NOW)
+        };
+        assert_eq!(remove(None).outcome, Err(Refusal::LastWayIn));
+        let removed = remove(Some("google"));
+        assert!(removed.outcome.is_ok());
+        let linked = Requirement::live::<ExternalIdentity>("google");
+        assert!(removed.effects.requirements.contains(&linked));
+        let known = account.known().unwrap();
+        let reach = Reach { identity: Some("google".to_owned()), ..MAIL };
+        assert_eq!(known.way_that_is_left(&reach), None, "mail is left as well");
+        assert!(known.has_way_in(&NEITHER));
     }
 
     fn describe(account: &mut Account, claims: Value) -> Result<Reply, Refusal> {

@@ -49,7 +49,7 @@ mod tests {
     use std::time::Duration;
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
-    const REACH: Reach = Reach { mail: true, sms: true };
+    const REACH: Reach = Reach { mail: true, sms: true, identity: None };
 
     fn ask(account: &mut Account, command: &Command) {
         let decision = account.decide(command, NOW);

@@ -29,7 +29,7 @@ impl Known {
                 };
                 Ok(Some(Self::prove(*channel, address, now)))
             }
-            Command::RemovePhone { reach } => self.remove_phone(*reach, now),
+            Command::RemovePhone { reach } => self.remove_phone(reach, now),
             Command::Suspend
             | Command::Enable
             | Command::SignOutEverywhere
@@ -54,7 +54,7 @@ impl Known {
             Command::RemoveTotp => {
                 Ok(Some((Event::TotpRemoved, Some(Record::new("credential.totp_removed")))))
             }
-            Command::RemovePassword { reach } => self.remove_password(*reach),
+            Command::RemovePassword { reach } => self.remove_password(reach),
             // The person may have them on paper: they are not made void unasked.
             Command::IssueRecoveryCodes(_) if self.credentials.has_recovery_codes() => {
                 Err(Refusal::RecoveryCodesLeft)
@@ -90,7 +90,8 @@ impl Known {
             | Command::RenamePasskey { .. }
             | Command::RemovePasskey { .. } => self.change_passkey(command, now),
         };
-        self.decided(decided)
+        let left = command.reach().and_then(|reach| self.way_that_is_left(reach));
+        left.into_iter().fold(self.decided(decided), Decision::requiring)
     }
 
     /// Puts together what was decided.
@@ -155,7 +156,7 @@ impl Known {
             }
             Command::RemovePasskey { id, reach } => {
                 known(id)?;
-                self.leaves_a_way_in(*reach)?;
+                self.leaves_a_way_in(reach)?;
                 let record = record("credential.passkey_removed", id);
                 Ok(Some((Event::PasskeyRemoved { id: id.clone() }, record)))
             }

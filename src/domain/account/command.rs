@@ -167,6 +167,18 @@ pub enum Reply {
     Used,
 }
 
+impl Command {
+    /// Returns by what the person can sign in beside their credentials, where a way in is removed.
+    pub(super) fn reach(&self) -> Option<&Reach> {
+        match self {
+            Self::RemovePassword { reach }
+            | Self::RemovePasskey { reach, .. }
+            | Self::RemovePhone { reach } => Some(reach),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Provisioned(Box<Known>),

@@ -110,13 +110,23 @@ impl Evidence {
         by_another.max_by_key(|proof| proof.at).and_then(|proof| proof.sign_on.as_deref())
     }
 
-    /// Returns it without the proofs whose single sign-on is over: one of an organization is gone, one of the account's
-    /// own counts no more.
+    /// Returns the single sign-on that the account's own proofs rest on alone: beside it there is a second factor at
+    /// most.
+    pub fn only_sign_on(&self) -> Option<&SingleSignOn> {
+        let good = || self.proofs.iter().filter(|proof| !proof.void);
+        let only = good().all(|proof| proof.sign_on.is_some() || is_second(proof));
+        good().filter(|_| only).find_map(|proof| proof.sign_on.as_deref())
+    }
+
+    /// Returns it without the proofs whose single sign-on is over. A second factor that has come after such a proof and
+    /// no other is gone with it: a code by itself opens no account.
     pub fn without_sign_ons(mut self, is_over: impl Fn(&SingleSignOn) -> bool) -> Self {
         let over = |proof: &Proof| proof.sign_on.as_deref().is_some_and(&is_over);
         self.scoped.retain(|proof| !over(proof));
-        for proof in &mut self.proofs {
-            proof.void |= over(proof);
+        let before = self.proofs.len();
+        self.proofs.retain(|proof| !over(proof));
+        if self.proofs.len() < before && self.proofs.iter().all(is_second) {
+            self.proofs.clear();
         }
         self
     }
@@ -137,13 +147,17 @@ impl Evidence {
 
     /// Says where a proof counts: a second factor after single sign-on alone counts where that does.
     pub(super) fn placed(&self, proof: Proof) -> Proof {
-        let is_second = matches!(proof.method, Method::Totp | Method::RecoveryCode);
         let last = self.scoped.iter().max_by_key(|proof| proof.at);
         match last.and_then(|last| last.sign_on.clone()) {
-            Some(sign_on) if is_second && self.is_only_scoped() => proof.through(*sign_on),
+            Some(sign_on) if is_second(&proof) && self.is_only_scoped() => proof.through(*sign_on),
             _ => proof,
         }
     }
+}
+
+/// Tells whether a proof stands beside another, and by itself opens no account.
+fn is_second(proof: &Proof) -> bool {
+    matches!(proof.method, Method::Totp | Method::RecoveryCode)
 }
 
 #[cfg(test)]
@@ -225,8 +239,16 @@ mod tests {
         let evidence = Evidence::of(Worth::SINGLE_SIGN_ON.given(NOW).through(sign_on(None)));
         assert_eq!(evidence.level(NOW), Some(Level::Aal1));
         assert!(!evidence.is_fresh(Level::Aal1, NOW));
-        let over = evidence.without_sign_ons(|_| true);
-        assert!(over.sign_ons().next().is_none());
+        let with_code = evidence.and(Worth::TOTP.given(NOW));
+        for evidence in [evidence.clone(), with_code.clone()] {
+            assert_eq!(evidence.only_sign_on(), Some(&sign_on(None)));
+            let over = evidence.without_sign_ons(|_| true);
+            assert_eq!((over.last_anywhere(), over.level(NOW)), (None, None), "nothing is left");
+        }
+        let with_password = with_code.and(Worth::PASSWORD.given(NOW));
+        assert_eq!(with_password.only_sign_on(), None);
+        let left = with_password.without_sign_ons(|_| true);
+        assert_eq!(left.level(NOW), Some(Level::Aal2), "it did not rest on that alone");
     }
 
     #[test]

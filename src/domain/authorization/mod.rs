@@ -201,6 +201,8 @@ impl RequestedGrant {
         else {
             return Settled::Denied(Denial::NotAMember);
         };
+        // It ends with the identity, be that of the organization or the account's own.
+        let sign_on = sign_on.or_else(|| person.evidence.only_sign_on());
         let grant = Grant {
             client_id: self.client_id.clone(),
             account: Some(person.account.clone()),

@@ -5,6 +5,7 @@ use crate::domain::{
     Decision, Fingerprint, Requirement, SubCommand,
     account::{self, Account},
     consent::{self, Consent, Parties},
+    external_identity::{self, Cause, ExternalIdentity},
     grant::Grant,
     invitation::{self, Invitation},
     membership::{self, Membership},
@@ -33,6 +34,12 @@ pub(super) fn change(account: &str, command: account::Command) -> SubCommand<Flo
         account::Refusal::PasskeyRefused => Refusal::PasskeyRefused,
         _ => Refusal::AccountRefused,
     })
+}
+
+/// Unlinks an identity of another provider from an account that is recovered.
+pub(super) fn unlink(identity: &str) -> SubCommand<Flow> {
+    let unlink = external_identity::Command::Unlink { cause: Cause::Recovery };
+    SubCommand::insisting::<ExternalIdentity>(identity, unlink, |_| Refusal::AccountRefused)
 }
 
 /// Writes down that a passkey was used, or that a code is spent.

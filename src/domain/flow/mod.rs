@@ -23,6 +23,8 @@
 //! | any, of a kind that can be stopped | stop | failed | |
 //! | confirm, of a kind that takes one | enter (the code of a device) | what the goal says | it is the code of none; after ten, failed |
 //! | identify, credential (nothing proved), of a flow that asks for an account | select, in a live session | what the goal says; credential or second factor, where more is wanted or a fresh proof | |
+//! | credential (new), of a kind that links an identity | link | confirm; the identity waits | |
+//! | identify, credential (nothing proved), of a sign-in | apply: a provider of no organization knows the person, and no account is linked | profile, as kind `sign_up`; the identity waits | |
 //! | organization | choose | what the goal says | it is not among the choices |
 //! | consent, confirm | decide | what the goal says, or failed | |
 //! | confirm, of an approval | block | failed; the client is blocked | |
@@ -35,7 +37,7 @@
 //! same commit, which requires the account that the end was judged on: a session, and the token family of a
 //! code (adr/0104). What changes with it in other entities the flow commands (adr/0124): the use of a passkey
 //! or code and a new credential (account), a session that goes on or ends, the request of a device or for an
-//! approval, an invitation and its membership, the consent.
+//! approval, an invitation and its membership, the consent, an identity that is linked.
 //!
 //! A flow begins as a [`Seed`] that is written nowhere but, sealed, into its own id: looking at a
 //! sign-in page costs no row. The first step writes it down. A seed is good until it expires and a row
@@ -45,6 +47,7 @@ mod approval;
 mod commands;
 mod device;
 mod goal;
+mod link;
 mod open;
 mod pending_proof;
 mod proving;
@@ -58,9 +61,10 @@ pub use approval::{ApprovalAsked, ApprovalSaid};
 pub use commands::Joining;
 pub use device::EnteredDevice;
 pub use goal::{
-    APPROVAL, Case, DEVICE, Ending, FRESH, Goal, INVITATION, InSession, Next, Question, RECOVERY,
-    SIGN_IN, SIGN_UP, STEP_UP, SessionEnding, StepUpRequest,
+    APPROVAL, Case, DEVICE, Ending, FRESH, Goal, INVITATION, InSession, LINK, Next, Question,
+    RECOVERY, SIGN_IN, SIGN_UP, STEP_UP, SessionEnding, StepUpRequest,
 };
+pub use link::{LinkedMember, PendingLink};
 pub use open::{Applicant, Open, Stage};
 pub use pending_proof::{
     MOST_MESSAGES, MOST_WRONG, PendingProof, PendingProofContent, PendingSignOn, SIGN_ON_STATES,
@@ -143,6 +147,15 @@ pub enum Refusal {
 }
 
 impl Flow {
+    /// Returns how it began, or as what it goes on.
+    pub fn seed(&self) -> Option<&Seed> {
+        match self {
+            Self::Unborn => None,
+            Self::Open(open) => Some(&open.seed),
+            Self::Over(over) => Some(&over.seed),
+        }
+    }
+
     /// Returns the flow as it is, be it only a seed.
     pub fn or_begun(&self, seed: &Seed) -> Self {
         match self {
@@ -152,11 +165,7 @@ impl Flow {
     }
 
     fn expires_at(&self) -> Option<Timestamp> {
-        match self {
-            Self::Unborn => None,
-            Self::Open(open) => Some(open.seed.expires_at),
-            Self::Over(over) => Some(over.seed.expires_at),
-        }
+        self.seed().map(|seed| seed.expires_at)
     }
 }
 
@@ -166,8 +175,8 @@ impl Machine for Flow {
     /// the organization of an invitation, and recovery codes that the person has not kept yet. 5: the
     /// session whose account was chosen, without which no other may begin, and what a person said of a
     /// request for an approval. 6: by which authenticators it was proved. 7: an answer that is to be signed.
-    /// 8: single sign-on.
-    const REVISION: u32 = 8;
+    /// 8: single sign-on. 9: an identity that is to be linked.
+    const REVISION: u32 = 9;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;

@@ -1,7 +1,7 @@
 //! A flow that waits for the person: what it knows, what it offers, and which step leads where.
 
 use super::{
-    ApprovalSaid, EnteredDevice, Event, Flow, Goal, MOST_MESSAGES, Over, PendingProof,
+    ApprovalSaid, EnteredDevice, Event, Flow, Goal, MOST_MESSAGES, Over, PendingLink, PendingProof,
     PendingProofContent, Refusal, Reply, Role, Rules, Seed, SignOnOffer, Step,
 };
 use crate::domain::{
@@ -75,6 +75,9 @@ pub struct Open {
     /// The slug of the organization by whose single sign-on the person must come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sign_on: Option<String>,
+    /// The identity of another provider that is linked at the end, if the person wants it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Box<PendingLink>>,
 }
 
 /// A person who asks for an account.
@@ -273,6 +276,11 @@ impl Open {
         if step.material().is_some_and(|material| !self.still_rests_on(&material.account)) {
             return next.supersede();
         }
+        if let Some((name, spends)) = step.spends()
+            && next.spend(name, spends, now).is_err()
+        {
+            return Decision::refuse(Refusal::NotNow);
+        }
         match step {
             Step::Look => Decision::accept(Vec::new(), Reply::of(next)),
             Step::Identify { identifier } => {
@@ -293,12 +301,12 @@ impl Open {
             }
             Step::Disprove { step, account } => next.disprove(step, account.as_deref()),
             Step::Prove { proved, material } => next.prove(proved, material, rules, now),
-            Step::Enrol { step, spends, changes, material } => {
-                if next.spend(step, *spends, now).is_err() {
-                    return Decision::refuse(Refusal::NotNow);
-                }
-                next.enrol(changes, material, rules, now)
+            Step::Enrol { changes, material, .. } => next.enrol(changes, material, rules, now),
+            Step::Link { link, material, .. } => {
+                next.link = Some(link.clone());
+                next.settle(material, rules, false, now)
             }
+            Step::Apply { link, .. } => next.apply_for_account(link),
             Step::Choose { organization, material } => {
                 let memberships = material.facts.as_ref().map(|facts| choices(&facts.memberships));
                 let known = |choice: &Choice| choice.slug == *organization;

@@ -203,6 +203,11 @@ impl Open {
         // What comes after that is only that they have kept their recovery codes.
         let changes =
             if self.enrolled { Vec::new() } else { goal.enrolled(&self, changes.to_vec()) };
+        // It is the account's from its first commit on, and never another account's.
+        let makes_account = |change: &Command| matches!(change, Command::Create(_));
+        let link = self.link.clone().filter(|_| changes.iter().any(makes_account));
+        let replaces = !self.enrolled && goal.replaces_credentials(&self);
+        let replaced = material.identities.iter().filter(|_| replaces);
         self.enrolled = true;
         let makes_codes = |change: &Command| matches!(change, Command::IssueRecoveryCodes(_));
         self.keeps_codes = self.seed.request.is_some() && changes.iter().any(makes_codes);
@@ -210,7 +215,12 @@ impl Open {
         // An account that is made here is made before anything else is asked of it.
         let change = |command| commands::change(&person.account, command);
         decision.commands.splice(0..0, changes.into_iter().map(change));
-        decision
+        // Another person may have linked them.
+        decision.commands.extend(replaced.map(|id| commands::unlink(id)));
+        match link {
+            Some(link) if decision.outcome.is_ok() => link.link(decision, &person.account, now),
+            _ => decision,
+        }
     }
 }
 

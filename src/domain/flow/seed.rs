@@ -62,6 +62,9 @@ pub struct Seed {
     /// The slug of the organization that the person wants to come to, where no client says it.
     #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
     pub organization: Option<String>,
+    /// The id of the connection whose identity is to be linked.
+    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<String>,
     /// The request for an approval that the flow is about.
     #[serde(rename = "y", default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalSought>,
@@ -205,6 +208,7 @@ impl Seed {
             approval,
             session: None,
             sign_on,
+            link: None,
         }
     }
 }

@@ -164,7 +164,7 @@ impl Open {
         material: &Material,
         now: Timestamp,
     ) -> Decision<Flow> {
-        let Ending { session: becomes, grant, requirements, changes, accepts } = ending;
+        let Ending { session: becomes, grant, requirements, changes, accepts, links } = ending;
         let Some(person) = self.person.clone() else { return Decision::refuse(Refusal::NotNow) };
         if becomes == SessionEnding::SignedOut {
             session.change = SessionChange::Ended;
@@ -203,6 +203,9 @@ impl Open {
                 return Decision::refuse(Refusal::InvitationOver);
             };
             decision = commands::join(decision, &invitation, account, (email, joining));
+        }
+        if let Some(link) = links {
+            decision = link.link(decision, account, now);
         }
         let approved = grant.as_ref().and_then(|grant| self.approves(grant));
         decision = approved.into_iter().fold(decision, Decision::commanding);

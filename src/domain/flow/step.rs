@@ -1,8 +1,8 @@
 //! What may be done in a flow, and what is answered.
 
 use super::{
-    Applicant, ApprovalAsked, EnteredDevice, Flow, Joining, Open, Over, PendingProof, Refusal,
-    Rules, Seed,
+    Applicant, ApprovalAsked, EnteredDevice, Flow, Joining, Open, Over, PendingLink, PendingProof,
+    Refusal, Rules, Seed,
 };
 use crate::domain::{
     Device, Dispatch, Fingerprint, Requirement,
@@ -77,6 +77,23 @@ pub enum Step {
         changes: Vec<account::Command>,
         material: Box<Material>,
     },
+    /// A provider has said which identity is the person's, who is signed in and may link it.
+    Link {
+        /// The name of the step.
+        step: &'static str,
+        /// What it took of what the flow held.
+        spends: Fingerprint,
+        link: Box<PendingLink>,
+        material: Box<Material>,
+    },
+    /// A provider of no organization has said which identity is the person's, and it leads to no account.
+    Apply {
+        /// The name of the step.
+        step: &'static str,
+        /// What it took of what the flow held.
+        spends: Fingerprint,
+        link: Box<PendingLink>,
+    },
     /// The holder of the account's address wants the flow to end.
     Stop,
     /// A proof was right.
@@ -127,9 +144,22 @@ impl Step {
             | Self::Present { step, .. }
             | Self::Disprove { step, .. }
             | Self::Enrol { step, .. }
+            | Self::Link { step, .. }
+            | Self::Apply { step, .. }
             | Self::Block { step, .. }
             | Self::Decide { step, .. } => Some(step),
             Self::Prove { proved, .. } => Some(proved.step),
+        }
+    }
+
+    /// Returns what a credential or an identity took of what the flow held; it is good for once.
+    pub(super) fn spends(&self) -> Option<(&'static str, Option<Fingerprint>)> {
+        match self {
+            Self::Enrol { step, spends, .. } => Some((step, *spends)),
+            Self::Link { step, spends, .. } | Self::Apply { step, spends, .. } => {
+                Some((step, Some(*spends)))
+            }
+            _ => None,
         }
     }
 
@@ -138,6 +168,7 @@ impl Step {
         match self {
             Self::Present { material, .. }
             | Self::Enrol { material, .. }
+            | Self::Link { material, .. }
             | Self::Prove { material, .. }
             | Self::Choose { material, .. }
             | Self::Select { material, .. }
@@ -149,6 +180,7 @@ impl Step {
             | Self::Describe(_)
             | Self::Hold { .. }
             | Self::Disprove { .. }
+            | Self::Apply { .. }
             | Self::Stop => None,
         }
     }
@@ -233,6 +265,8 @@ pub struct Material {
     pub methods: Vec<Method>,
     /// What people are told when the flow comes so far.
     pub notices: Vec<Notice>,
+    /// The ids of the identities that are the account's own, in a flow that may replace them.
+    pub identities: Vec<String>,
     /// What an invitation would give now, in a flow that is for one; or why it gives nothing.
     pub joining: Option<Result<Box<Joining>, Refusal>>,
 }

@@ -50,6 +50,7 @@ fn seed(request: Option<Request>) -> Seed {
         user_code: None,
         operator_link: None,
         organization: None,
+        connection: None,
         approval: None,
         selects: false,
         back: None,
@@ -141,9 +142,9 @@ fn account_seen(version: i64, epoch: u64) -> AccountSeen {
 
 fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
     let account = account_seen(3, 0);
-    let (methods, notices) = (Vec::new(), Vec::new());
-    let fresh = fresh();
-    Box::new(Material { facts, approval: None, fresh, account, methods, notices, joining: None })
+    let (methods, notices, identities) = (Vec::new(), Vec::new(), Vec::new());
+    let (approval, fresh, joining) = (None, fresh(), None);
+    Box::new(Material { facts, approval, fresh, account, methods, notices, identities, joining })
 }
 
 fn proved(step: &'static str, methods: &[Method]) -> AccountProof {
@@ -527,6 +528,9 @@ mod held;
 
 #[path = "tests_kinds.rs"]
 mod kinds;
+
+#[path = "tests_link.rs"]
+mod link;
 
 #[path = "tests_offer.rs"]
 mod offer;

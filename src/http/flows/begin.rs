@@ -7,6 +7,7 @@ use super::{
     opened::{Opened, read},
     operator_link,
     problems::{EXPIRED, OVER, SIGN_IN_FIRST, SIGN_UP_CLOSED, out_of_reach},
+    sign_on,
     step_outcome::FlowAnswer,
     ticket::Ticket,
     user_code,
@@ -18,8 +19,9 @@ use crate::{
         assurance::Acr,
         authorization::Request,
         flow::{
-            APPROVAL, ApprovalSought, Flow, Goal, INVITATION, InSession, Invited, OperatorLink,
-            RECOVERY, SIGN_IN, SIGN_UP, STEP_UP, Seed, SignedIn, Stage, StepUpRequest,
+            APPROVAL, ApprovalSought, Flow, Goal, INVITATION, InSession, Invited, LINK,
+            OperatorLink, RECOVERY, SIGN_IN, SIGN_UP, STEP_UP, Seed, SignedIn, Stage,
+            StepUpRequest,
         },
         organization::is_slug,
     },
@@ -76,6 +78,9 @@ pub struct Wish {
     /// The slug of the organization that the person wants to come to.
     #[serde(default)]
     pub organization: Option<String>,
+    /// The id of the connection whose identity the person wants to link.
+    #[serde(default)]
+    pub connection: Option<String>,
     /// The page of ours that the person comes back to. A page says it; a program cannot.
     #[serde(skip)]
     pub back: Option<String>,
@@ -103,7 +108,7 @@ pub async fn begin(
     wish: Wish,
 ) -> Result<FlowAnswer, Problem> {
     let Wish { kind, acr, max_age, token, user_code, approval, flow, select_account, .. } = wish;
-    let Wish { organization, back, .. } = wish;
+    let Wish { organization, connection, back, .. } = wish;
     let organization = organization.filter(|slug| kind == SIGN_IN && is_slug(slug));
     let now = app.clock.now();
     app.limits.pace.take(Purpose::Flow, address, now)?;
@@ -133,6 +138,13 @@ pub async fn begin(
     } else {
         None
     };
+    let connection = match &signed_in {
+        Some(signed_in) if kind == LINK => {
+            let account = &signed_in.person.account;
+            Some(sign_on::linkable(app, account, connection.as_deref()).await?)
+        }
+        _ => None,
+    };
     let (signed_in, approval) = match signed_in {
         Some(signed_in) if kind == APPROVAL => {
             let (shown, sought) = approval::begun_in(app, signed_in, approval.as_deref()).await?;
@@ -152,6 +164,7 @@ pub async fn begin(
         back,
         approval,
         organization,
+        connection,
         ..presented
     };
     let (seed, cookie) = seed(app, &mut source, goal, beginning);
@@ -203,6 +216,8 @@ pub(super) struct Beginning {
     approval: Option<ApprovalSought>,
     /// The slug of the organization that the person wants to come to.
     organization: Option<String>,
+    /// The id of the connection whose identity the person wants to link.
+    connection: Option<String>,
 }
 
 impl Beginning {
@@ -290,7 +305,7 @@ pub(super) fn seed(
     beginning: Beginning,
 ) -> Sown {
     let Beginning { signed_in, invited, operator_link, user_code, former, .. } = beginning;
-    let Beginning { approval, selects, back, organization, .. } = beginning;
+    let Beginning { approval, selects, back, organization, connection, .. } = beginning;
     let (channel, cookie) = source.channel(app.settings.cookies, &*app.dice);
     let stage = match &invited {
         // The link is the proof.
@@ -320,6 +335,7 @@ pub(super) fn seed(
         selects,
         back,
         organization,
+        connection,
         approval,
     };
     (seed, cookie)

@@ -4,12 +4,14 @@ use super::{
     answering::{ActingPerson, FreshSecrets, ended_by},
     opened::Opened,
     problems::{ACCOUNT_CHANGED, EMAIL_TAKEN, REQUEST_USED, UNAVAILABLE},
+    sign_on::IDENTITY_ALREADY_LINKED,
 };
 use crate::{
     actors::Failure,
     domain::{
         Machine as _,
         account::EMAIL_ADDRESSES,
+        external_identity::EXTERNAL_IDENTITIES,
         flow::{Flow, Refusal, Step},
         membership::MEMBERSHIP_PAIRS,
         pushed_request::PushedRequest,
@@ -63,6 +65,7 @@ pub(super) async fn take(
         Err(Failure::Taken { space: PushedRequest::KIND }) => REQUEST_USED,
         // Another account has the address by now.
         Err(Failure::Taken { space: EMAIL_ADDRESSES }) => EMAIL_TAKEN,
+        Err(Failure::Taken { space: EXTERNAL_IDENTITIES }) => IDENTITY_ALREADY_LINKED,
         Err(Failure::Taken { .. }) => ACCOUNT_CHANGED,
         Err(failure) => failure.into(),
     };

@@ -6,7 +6,10 @@ use super::{
     parts::{Assurance, Client, Consent, Outcome, ProofOfWork, Step, client},
     sign_on::{self, ConnectionChoice},
     ticket::OverAtOnce,
-    views::{ApprovalView, InvitationView, RequestedFrom, approval as approval_of, organizations},
+    views::{
+        ApprovalView, IdentityView, InvitationView, RequestedFrom, approval as approval_of,
+        organizations,
+    },
 };
 use crate::{
     actors::HydrateError,
@@ -49,6 +52,9 @@ pub struct Document {
     /// By which other providers the person may come, where they may.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub connections: Vec<ConnectionChoice>,
+    /// Which identity of another provider the person is about to link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity: Option<IdentityView>,
     /// What the person is invited to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invitation: Option<InvitationView>,
@@ -111,6 +117,8 @@ impl IntoResponse for Document {
 impl Document {
     pub async fn of(app: &App, shown: FlowView<'_>) -> Result<Self, HydrateError> {
         let FlowView { id, seed, flow, outcome } = shown;
+        // It may go on as another kind than it began.
+        let seed = flow.seed().unwrap_or(seed);
         let request = seed.request.as_ref();
         let device = match flow {
             Flow::Open(open) => open.device.as_deref(),
@@ -187,6 +195,7 @@ impl Document {
             suspended_organizations: suspended,
             accounts: Vec::new(),
             connections,
+            identity: IdentityView::of(app, flow).await?,
             invitation: seed.invited.as_ref().and_then(InvitationView::of),
             consent,
             requested_from: device.map(|device| RequestedFrom::of(app, device)),
@@ -240,6 +249,7 @@ impl Document {
             suspended_organizations: Vec::new(),
             connections: Vec::new(),
             accounts: Vec::new(),
+            identity: None,
             invitation: None,
             consent: None,
             requested_from: None,

@@ -15,21 +15,22 @@ use super::{
     committing::{NotTaken, take},
     decided_request::DecidedRequest,
     document::{Document, FlowView},
-    invited, known_browser,
+    invited, known_browser, linking,
     opened::Opened,
-    problems::{ACCOUNT_CHANGED, SESSION_OVER, UNAVAILABLE},
+    problems::{ACCOUNT_CHANGED, CONNECTION_CHANGED, SESSION_OVER, UNAVAILABLE},
     sign_out,
     step_outcome::StepOutcome,
     stop, user_code,
 };
 use crate::{
+    actors::HydrateError,
     domain::{
         Actor, Fingerprint, Machine as _,
         account::{self, Account, Known},
         client::Client,
         flow::{
-            AccountProof, AccountSeen, DEVICE, EnteredDevice, Flow, Material, RECOVERY, Selected,
-            SessionChange, Step,
+            AccountProof, AccountSeen, DEVICE, EnteredDevice, Flow, LINK, Material, Notice,
+            PendingLink, RECOVERY, Selected, SessionChange, Step,
         },
         session::{self, Session},
     },
@@ -60,6 +61,12 @@ pub enum StepAnswer {
     },
     /// A credential was chosen, or none.
     Enrolled(Enrolled),
+    /// A provider has said which identity is theirs.
+    Linked {
+        step: &'static str,
+        spends: Fingerprint,
+        link: Box<PendingLink>,
+    },
     Chose(String),
     /// An account that is signed in here.
     Selected(Box<Selected>),
@@ -96,6 +103,9 @@ impl StepAnswer {
             }
             Self::Enrolled(Enrolled { step, spends, changes, .. }) => {
                 Step::Enrol { step, spends: *spends, changes: changes.clone(), material }
+            }
+            Self::Linked { step, spends, link } => {
+                Step::Link { step, spends: *spends, link: link.clone(), material }
             }
             Self::Entered(device) => Step::Enter { device: device.clone(), material },
             Self::Chose(slug) => Step::Choose { organization: slug.clone(), material },
@@ -179,11 +189,16 @@ async fn take_again(
             Some(invited) => Some(invited::joining(app, invited, (asking.account, known)).await?),
             None => None,
         };
-        let notices = if recovers { stop::notices(app, opened, known) } else { Vec::new() };
+        let notices = notices(app, opened, known).await?;
         let methods = known.map(Known::methods).unwrap_or_default();
         let fresh = drawn.fresh.clone();
         let approval = approval.clone();
-        let material = Material { facts, approval, fresh, account, methods, notices, joining };
+        let identities = match asking.answer {
+            StepAnswer::Enrolled(_) if recovers => linking::own(app, asking.account).await?,
+            _ => Vec::new(),
+        };
+        let material =
+            Material { facts, approval, fresh, account, methods, notices, identities, joining };
         let step = asking.answer.step(material);
         match take(app, acting, step, &drawn).await {
             Ok(flow) => {
@@ -222,6 +237,9 @@ async fn take_again(
             {
                 return Err(ACCOUNT_CHANGED);
             }
+            Err(NotTaken::Unmet { kind }) if linking::rests_on(opened, kind) => {
+                return Err(CONNECTION_CHANGED);
+            }
             Err(NotTaken::Unmet { kind }) if kind == Client::KIND => {
                 // It is known by its document alone: from its first consent on it is a row.
                 if let Some(client_id) = request.client_id() {
@@ -233,6 +251,19 @@ async fn take_again(
         }
     }
     Err(UNAVAILABLE)
+}
+
+/// Returns what people are told when the flow comes so far.
+async fn notices(
+    app: &App,
+    opened: &Opened,
+    known: Option<&Known>,
+) -> Result<Vec<Notice>, HydrateError> {
+    match &*opened.seed.kind {
+        RECOVERY => Ok(stop::notices(app, opened, known)),
+        LINK => linking::notices(app, opened, known).await,
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// Shows a flow that goes on.

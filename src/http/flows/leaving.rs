@@ -57,6 +57,7 @@ pub async fn begin(
         invited: None,
         operator_link: None,
         organization: None,
+        connection: None,
         approval: None,
         user_code: None,
         selects: false,

@@ -91,6 +91,11 @@ pub const EMAIL_TAKEN: Problem = Problem::new(
     "email_taken",
     "an account with this address was made meanwhile: sign in to it",
 );
+pub const CONNECTION_CHANGED: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "connection_changed",
+    "the connection to the other provider, or the membership, has changed since: begin a new flow",
+);
 pub const REQUEST_USED: Problem = Problem::new(
     StatusCode::CONFLICT,
     "request_used",

@@ -114,6 +114,7 @@ mod tests {
             user_code: None,
             operator_link: None,
             organization: None,
+            connection: None,
             approval: None,
             selects: false,
             back: None,

@@ -84,6 +84,35 @@ pub async fn approval(
     Ok(pending.map(|pending| asked(pending.request.clone())))
 }
 
+/// An identity of another provider that a person is about to link.
+#[derive(Serialize)]
+pub struct IdentityView {
+    pub connection: ConnectionName,
+    pub subject: String,
+    /// What the provider calls the person; it proves nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
+}
+
+/// A connection, as the person knows it.
+#[derive(Serialize)]
+pub struct ConnectionName {
+    pub id: String,
+    pub name: String,
+}
+
+impl IdentityView {
+    pub async fn of(app: &App, flow: &Flow) -> Result<Option<Self>, HydrateError> {
+        let Flow::Open(open) = flow else { return Ok(None) };
+        let Some(link) = &open.link else { return Ok(None) };
+        let seen = app.views.connections.look(&link.connection).await?;
+        let name = seen.machine.known().map(|known| known.name.clone()).unwrap_or_default();
+        let connection = ConnectionName { id: link.connection.clone(), name };
+        let (subject, email) = (link.subject.clone(), link.email.clone());
+        Ok(Some(Self { connection, subject, email }))
+    }
+}
+
 /// What a person is invited to.
 #[derive(Serialize)]
 pub struct InvitationView {

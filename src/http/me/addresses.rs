@@ -181,7 +181,7 @@ pub async fn remove_phone(
     if let Some(refused) = step_up::demand(&app, &mut caller, &known).await? {
         return Ok(refused);
     }
-    let remove = Command::RemovePhone { reach: reach(&app) };
+    let remove = Command::RemovePhone { reach: reach(&app, caller.account()).await? };
     change(
         &app,
         &caller,

@@ -1,6 +1,6 @@
 //! Changes of the caller's own account, and how their refusals are answered.
 
-use super::caller::Caller;
+use super::{caller::Caller, identities};
 use crate::{
     actors::Failure,
     domain::account::{ClaimFault, Command, EMAIL_ADDRESSES, Reach, Refusal},
@@ -12,7 +12,7 @@ use url::form_urlencoded::byte_serialize;
 /// How many characters of a name are repeated.
 const LONGEST_NAME: usize = 64;
 
-const LAST_WAY_IN: Problem = Problem::new(
+pub const LAST_WAY_IN: Problem = Problem::new(
     StatusCode::CONFLICT,
     "last_way_in",
     "no way to sign in would be left: add another one first",
@@ -28,9 +28,21 @@ const EMAIL_TAKEN: Problem =
     Problem::new(StatusCode::CONFLICT, "email_taken", "another account has this address by now");
 
 /// By what this installation lets people sign in beside their credentials.
-pub fn reach(app: &App) -> Reach {
+pub async fn reach(app: &App, account: &str) -> Result<Reach, Problem> {
+    reach_without(app, account, None).await
+}
+
+/// The same, without the identity that is about to be unlinked.
+pub async fn reach_without(
+    app: &App,
+    account: &str,
+    identity: Option<&str>,
+) -> Result<Reach, Problem> {
     let channels = app.channels();
-    Reach { mail: channels.mail, sms: channels.sms }
+    // Where mail is sent there is a way in.
+    let identity =
+        if channels.mail { None } else { identities::way_in(app, account, identity).await? };
+    Ok(Reach { mail: channels.mail, sms: channels.sms, identity })
 }
 
 /// Has the account of the caller changed.

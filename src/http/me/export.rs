@@ -3,7 +3,7 @@
 //! Other people would like it too: it needs a fresh proof.
 
 use super::{
-    approval_history, approvals, caller::SignedIn, consents, history, organizations,
+    approval_history, approvals, caller::SignedIn, consents, history, identities, organizations,
     overview::Overview, passkeys, sessions, step_up,
 };
 use crate::http::{
@@ -42,6 +42,7 @@ pub async fn get(
         },
         "sessions": sessions::of_account(&app, &caller).await?,
         "consents": consents::of_account(&app, &known).await?,
+        "identities": identities::of_account(&app, &known.id).await?,
         "organizations": organizations::of_account(&app, &known).await?,
         "approvals": approval_history::of_log(&happened),
         "approvals_waiting": approvals::of_account(&app, &known.id).await?,

@@ -10,11 +10,13 @@ mod approval_history;
 mod approvals;
 mod caller;
 mod change;
+mod connections;
 mod consents;
 mod delegations;
 mod deletion;
 mod export;
 mod history;
+mod identities;
 mod organizations;
 mod overview;
 mod page;
@@ -32,11 +34,13 @@ pub use approvals::{
     unblock as unblock_client,
 };
 pub use caller::Caller;
+pub use connections::list as linkable_connections;
 pub use consents::{delete as withdraw_consent, list as consents};
 pub use delegations::{delete as end_delegation, list as delegations};
 pub use deletion::delete as delete_account;
 pub use export::get as export;
 pub use history::list as history;
+pub use identities::{delete as unlink_identity, list as identities};
 pub use organizations::{delete as leave_organization, list as organizations};
 pub use overview::get as overview;
 pub use passkeys::{delete as remove_passkey, list as passkeys, patch as rename_passkey};

@@ -120,7 +120,8 @@ pub async fn delete(
     id: EntryId,
 ) -> Result<Response, Problem> {
     let id = id.read(LONGEST_ID)?;
-    let command = Command::RemovePasskey { id: id.clone(), reach: reach(&app) };
+    let reach = reach(&app, caller.account()).await?;
+    let command = Command::RemovePasskey { id: id.clone(), reach };
     let refused = change_one(&app, &mut caller, &id, command).await?;
     Ok(refused.unwrap_or_else(|| StatusCode::NO_CONTENT.into_response()))
 }

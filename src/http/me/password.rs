@@ -67,7 +67,7 @@ pub async fn delete(
     if let Some(refused) = step_up::demand(&app, &mut caller, &known).await? {
         return Ok(refused);
     }
-    let remove = Command::RemovePassword { reach: reach(&app) };
+    let remove = Command::RemovePassword { reach: reach(&app, caller.account()).await? };
     change(
         &app,
         &caller,

@@ -33,7 +33,8 @@ pub fn telling(
     }
 }
 
-fn mail(app: &App, context: &Context, known: &Known, content: MailContent) -> Option<Mail> {
+/// Returns the mail; none where no mail can be sent.
+pub fn mail(app: &App, context: &Context, known: &Known, content: MailContent) -> Option<Mail> {
     let (to, locale) = (known.email.clone(), known.locale().unwrap_or(app.settings.locale));
     let asked = Some(Box::new(RequestOrigin::by_request(context, app.clock.now())));
     app.channels().mail.then_some(Mail { to, locale, content, asked })

@@ -5,6 +5,7 @@ mod device;
 mod enroll_passkey;
 mod enroll_totp;
 mod invitation;
+mod link;
 mod recovery;
 mod sign_in;
 mod sign_out;
@@ -15,12 +16,13 @@ mod verify_email;
 pub use approval::APPROVAL;
 pub use device::DEVICE;
 pub use invitation::INVITATION;
+pub use link::LINK;
 pub use recovery::RECOVERY;
 pub use sign_in::SIGN_IN;
 pub use sign_up::SIGN_UP;
 pub use step_up::{STEP_UP, StepUpRequest};
 
-use super::{ApprovalAsked, Open, Seed, Stage};
+use super::{ApprovalAsked, Open, PendingLink, Seed, Stage};
 use crate::domain::{
     Requirement, Timestamp, account,
     assurance::{self, Acr, Level, Method, Worth},
@@ -43,6 +45,7 @@ pub const ALL: &[&dyn Goal] = &[
     &invitation::Invitation,
     &device::Device,
     &approval::Approval,
+    &link::Link,
 ];
 
 /// What a flow of one kind needs, and what it ends in.
@@ -119,6 +122,11 @@ pub trait Goal: Send + Sync {
     /// credential's own, none of them where the person wants none.
     fn enrolled(&self, _open: &Open, changes: Vec<account::Command>) -> Vec<account::Command> {
         changes
+    }
+
+    /// Tells whether the credentials of the account are replaced, identities of other providers among them.
+    fn replaces_credentials(&self, _open: &Open) -> bool {
+        false
     }
 
     /// Returns the level that is asked for.
@@ -208,12 +216,15 @@ pub struct Ending {
     pub changes: Vec<account::Command>,
     /// The id of the invitation that the person accepts.
     pub accepts: Option<String>,
+    /// The identity that becomes the person's.
+    pub links: Option<Box<PendingLink>>,
 }
 
 impl Ending {
     /// The end of a flow that grants nothing.
     pub fn of(session: SessionEnding) -> Self {
-        Self { session, grant: None, requirements: Vec::new(), changes: Vec::new(), accepts: None }
+        let (requirements, changes) = (Vec::new(), Vec::new());
+        Self { session, grant: None, requirements, changes, accepts: None, links: None }
     }
 }
 

@@ -45,13 +45,18 @@ impl Goal for Recovery {
     }
 
     fn enrols(&self, open: &Open) -> Vec<&'static str> {
-        let has = |method| open.methods.contains(&method);
-        let strong = has(Method::Passkey) || has(Method::Totp);
-        if !strong || saved_code(open) || open.seed.operator_link.is_some() {
+        if self.replaces_credentials(open) {
             return vec!["passkey/create_options", "passkey/create", "new_password"];
         }
-        let code = has(Method::RecoveryCode).then_some("recovery_code");
+        let code = open.methods.contains(&Method::RecoveryCode).then_some("recovery_code");
         code.into_iter().chain(["new_password"]).collect()
+    }
+
+    /// Mail alone replaces no second factor.
+    fn replaces_credentials(&self, open: &Open) -> bool {
+        let has = |method| open.methods.contains(&method);
+        let strong = has(Method::Passkey) || has(Method::Totp);
+        !strong || saved_code(open) || open.seed.operator_link.is_some()
     }
 
     fn enrolled(&self, open: &Open, changes: Vec<Command>) -> Vec<Command> {

@@ -41,6 +41,12 @@ pub const IDENTITY_NOT_LINKED: Problem = Problem::new(
     "an account has this address: sign in to it by its own credential, and link it there",
 );
 
+pub const IDENTITY_ALREADY_LINKED: Problem = Problem::new(
+    StatusCode::CONFLICT,
+    "identity_already_linked",
+    "this identity is linked to an account already: unlink it there first",
+);
+
 pub const MEMBERSHIP_DISABLED: Problem = Problem::new(
     StatusCode::FORBIDDEN,
     "membership_disabled",

@@ -2,20 +2,22 @@
 
 mod end_session;
 mod identity;
+mod link;
 mod offer;
 pub mod trial;
 mod waiting;
 
 pub use end_session::{end_session, seal_hint};
-pub use identity::{Resolved, resolve};
+pub use identity::{IDENTITY_ALREADY_LINKED, Resolved, resolve};
+pub use link::{applying, linkable, pending};
 pub use offer::{ConnectionChoice, SignOnChoices, choices, of_seed};
 pub use waiting::{HeldAttempt, WaitingFlow};
 
 use crate::{
     crypto::open_client_secret,
-    domain::{connection::Known, signing_keys::SigningAlgorithm},
+    domain::{connection::Known, signing_keys::SigningAlgorithm, upstream::Provider},
     http::{answer::error::Problem, app::App, routes},
-    upstream::{Authentication, UpstreamClient},
+    upstream::{AppleKey, Authentication, UpstreamClient},
 };
 use axum::http::StatusCode;
 
@@ -44,7 +46,15 @@ pub fn client(app: &App, known: &Known) -> Result<UpstreamClient, Problem> {
         Problem::UNAVAILABLE
     })?;
     let authentication = if let Some(secret) = secret {
-        Authentication::Secret(secret)
+        let is_apple = Provider::of(&known.issuer) == Provider::Apple;
+        match AppleKey::of_secret(&secret).filter(|_| is_apple) {
+            None => Authentication::Secret(secret),
+            Some(Ok(key)) => Authentication::AppleKey(key),
+            Some(Err(error)) => {
+                tracing::error!(%error, connection = known.id, "a key of Apple's cannot be read");
+                return Err(UPSTREAM_UNAVAILABLE);
+            }
+        }
     } else {
         let keys = app.crypto.keys.borrow();
         let ours = [SigningAlgorithm::Es256, SigningAlgorithm::Rs256, SigningAlgorithm::EdDsa];

@@ -41,6 +41,12 @@ pub async fn of_seed(app: &App, seed: &Seed) -> Result<SignOnOffer, HydrateError
 
 /// Lists what a flow offers now.
 pub async fn choices(app: &App, open: &Open) -> Result<SignOnChoices, HydrateError> {
+    if let Some(id) = &open.seed.connection {
+        // The one that the person wants to link an identity of.
+        let seen = app.views.connections.look(id).await?;
+        let connections = seen.machine.known().cloned().map(choice).into_iter().collect();
+        return Ok(SignOnChoices { offer: SignOnOffer::None, connections });
+    }
     if !open.may_sign_on(&app.settings.flow_rules) {
         return Ok(SignOnChoices::default());
     }
@@ -66,13 +72,16 @@ pub async fn choices(app: &App, open: &Open) -> Result<SignOnChoices, HydrateErr
     } else if offer == SignOnOffer::None {
         offer = SignOnOffer::Beside;
     }
-    let choice = |known: Known| ConnectionChoice {
+    Ok(SignOnChoices { offer, connections: connections.into_iter().map(choice).collect() })
+}
+
+fn choice(known: Known) -> ConnectionChoice {
+    ConnectionChoice {
         of_organization: known.organization.is_some(),
         kind: known.kind.name(),
         id: known.id,
         name: known.name,
-    };
-    Ok(SignOnChoices { offer, connections: connections.into_iter().map(choice).collect() })
+    }
 }
 
 /// The organization that a flow is for, if it is for one.

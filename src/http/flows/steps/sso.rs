@@ -2,7 +2,8 @@
 //!
 //! 1. `sso/options` asks the provider of a connection: the flow holds, sealed, what the answer is compared with;
 //! 2. the answer comes as the address that the browser was sent to. It is taken once, right or wrong;
-//! 3. its subject leads to an account, or the flow says why not and goes on.
+//! 3. its subject leads to an account, or the flow says why not and goes on; a person who is signed in may link it, and
+//!    one whom no account knows may make one (adr/0139).
 
 use super::{Step, StepOutcome, StepRequest, Taking};
 use crate::{
@@ -12,8 +13,8 @@ use crate::{
         assurance::{Level, SingleSignOn, Worth},
         connection::Known,
         flow::{
-            AccountProof, Open, PendingProof, PendingProofContent, PendingSignOn, ProofStep,
-            SignOnProof, Step as FlowStep,
+            AccountProof, LINK, Open, PendingLink, PendingProof, PendingProofContent,
+            PendingSignOn, ProofStep, SIGN_IN, SignOnProof, Step as FlowStep,
         },
         is_hidden,
         upstream::{Attempt, Callback, believed_level},
@@ -137,8 +138,17 @@ impl Step for Sso {
             request.charge(Purpose::Credential)?;
             let (open, _) = request.offered_sign_on(self).await?;
             let Some(waiting) = Waiting::of(&request, &open) else { return Err(NOT_NOW) };
-            match Box::pin(waiting.judge(&request, &callback)).await {
-                Ok(proof) => request.prove_by_sign_on(*proof).await,
+            match Box::pin(waiting.judge(&request, &open, &callback)).await {
+                Ok(Judged::Account(proof)) => request.prove_by_sign_on(*proof).await,
+                Ok(Judged::Link { account, link }) => {
+                    let answer =
+                        StepAnswer::Linked { step: self.path(), spends: waiting.spends, link };
+                    request.proceed(Asking { account: &account, chosen: None, answer }).await
+                }
+                Ok(Judged::Applicant(link)) => {
+                    let (step, spends) = (self.path(), waiting.spends);
+                    request.ask(FlowStep::Apply { step, spends, link }).await
+                }
                 // It is no answer to what was asked: the one that is may still come.
                 Err(Unproved::Foreign) => Err(SSO_REFUSED),
                 Err(Unproved::Answered(problem)) => {
@@ -189,6 +199,16 @@ impl From<Problem> for Unproved {
     }
 }
 
+/// What follows from what a provider says.
+enum Judged {
+    /// It leads to an account.
+    Account(Box<Proof>),
+    /// The person who is signed in may link it.
+    Link { account: String, link: Box<PendingLink> },
+    /// It leads to no account, and the person may make one.
+    Applicant(Box<PendingLink>),
+}
+
 /// What a provider has proved.
 struct Proof {
     resolved: Resolved,
@@ -211,8 +231,9 @@ impl Waiting {
     async fn judge(
         &self,
         request: &StepRequest<'_>,
+        open: &Open,
         callback: &str,
-    ) -> Result<Box<Proof>, Unproved> {
+    ) -> Result<Judged, Unproved> {
         let app = request.app;
         let known = connection_of(request, &self.pending.connection).await?;
         // The connection has another client by now.
@@ -237,6 +258,18 @@ impl Waiting {
                 _ => SSO_REFUSED.into(),
             }
         })?;
+        if let (LINK, Some(signed_in)) = (&*open.seed.kind, &open.seed.signed_in) {
+            let account = signed_in.person.account.clone();
+            let link = sign_on::pending(app, &account, &known, &person).await?;
+            return Ok(Judged::Link { account, link: Box::new(link) });
+        }
+        let may_apply = open.seed.kind == SIGN_IN && app.settings.sign_up.open;
+        if known.organization.is_none()
+            && may_apply
+            && let Some(link) = sign_on::applying(app, &known, &person).await?
+        {
+            return Ok(Judged::Applicant(Box::new(link)));
+        }
         let resolved = resolve(app, &request.opened.context, &known, &person).await?;
         let believed = believed_level(&person, known.believe_acr) >= Level::Aal2;
         let id = draw_uuid(&*app.dice);
@@ -258,7 +291,8 @@ impl Waiting {
             ends_at: app.clock.now() + app.settings.lifetimes.session_ceiling,
         };
         let worth = if believed { Worth::BELIEVED_SIGN_ON } else { Worth::SINGLE_SIGN_ON };
-        Ok(Box::new(Proof { resolved, sign_on, session, worth, spends: self.spends }))
+        let proof = Proof { resolved, sign_on, session, worth, spends: self.spends };
+        Ok(Judged::Account(Box::new(proof)))
     }
 }
 

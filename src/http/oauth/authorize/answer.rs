@@ -121,6 +121,7 @@ async fn begin(
         invited: None,
         operator_link: None,
         organization: None,
+        connection: None,
         approval: None,
         user_code: None,
         selects,

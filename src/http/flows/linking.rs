@@ -1,0 +1,53 @@
+//! What a flow that links an identity tells its person, and what it must not lose on the way (adr/0139).
+
+use super::opened::Opened;
+use crate::{
+    actors::{Bound, HydrateError},
+    domain::{
+        Machine as _,
+        account::Known,
+        connection::Connection,
+        external_identity::{ACCOUNT_IDENTITIES, MOST_IDENTITIES},
+        flow::{LINK, Moment, Notice, SIGN_IN},
+        membership::Membership,
+        message::{MailContent, NOTICE_LIFETIME},
+        organization::Organization,
+    },
+    http::{app::App, people::notice},
+};
+
+/// Returns the mail that the person gets when the identity is linked.
+pub async fn notices(
+    app: &App,
+    opened: &Opened,
+    known: Option<&Known>,
+) -> Result<Vec<Notice>, HydrateError> {
+    let (Some(known), Some(id)) = (known, &opened.seed.connection) else { return Ok(Vec::new()) };
+    let seen = app.views.connections.look(id).await?;
+    let connection = seen.machine.known().map(|known| known.name.clone()).unwrap_or_default();
+    let content = MailContent::IdentityLinked { connection };
+    let mail = notice::mail(app, &opened.context, known, content);
+    let expires_at = app.clock.now() + NOTICE_LIFETIME;
+    let notice =
+        mail.map(|mail| Notice { when: Moment::Ended, message: mail.dispatch(expires_at) });
+    Ok(notice.into_iter().collect())
+}
+
+/// Lists the identities that are the account's own credentials: those of no organization.
+pub async fn own(app: &App, account: &str) -> Result<Vec<String>, HydrateError> {
+    let (list, bound) = ((ACCOUNT_IDENTITIES, account), Bound::new(MOST_IDENTITIES));
+    let listed = app.views.external_identities.list_if(true, list, bound).await?;
+    let linked = listed.iter().filter_map(|entry| entry.machine.linked());
+    let own = linked.filter(|linked| linked.organization.is_none());
+    Ok(own.map(|linked| linked.id.clone()).collect())
+}
+
+/// Tells whether what has changed is what an identity was believed by: the flow cannot mend that.
+pub fn rests_on(opened: &Opened, kind: &str) -> bool {
+    match &*opened.seed.kind {
+        LINK => [Connection::KIND, Organization::KIND, Membership::KIND].contains(&kind),
+        // It may have gone on as a sign-up.
+        SIGN_IN => kind == Connection::KIND,
+        _ => false,
+    }
+}

@@ -1,0 +1,149 @@
+//! `/me/identities`: identities of other providers that are linked to the account of a person; each can be unlinked
+//! (adr/0139).
+
+use super::{
+    EntryId, Items,
+    caller::{Caller, SignedIn},
+    change::{LAST_WAY_IN, reach_without},
+    step_up,
+};
+use crate::{
+    actors::{Bound, CommitError, HydrateError},
+    domain::{
+        Requirement,
+        account::{Account, Known, Reach},
+        connection,
+        external_identity::{
+            ACCOUNT_IDENTITIES, Cause, Command, ExternalIdentity, Linked, MOST_IDENTITIES,
+        },
+        message::MailContent,
+    },
+    http::{
+        answer::error::Problem, app::App, flows::ConnectionName, people::notice::notice,
+        time::rfc3339,
+    },
+};
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
+use serde::Serialize;
+
+const READ: Bound = Bound::new(MOST_IDENTITIES);
+
+/// A UUID has so many characters.
+const LONGEST_ID: usize = 36;
+
+/// How often it is decided while other changes come between.
+const TRIES: usize = 4;
+
+#[derive(Serialize)]
+pub struct Identity {
+    pub id: String,
+    pub connection: ConnectionName,
+    pub subject: String,
+    pub linked_at: String,
+}
+
+pub async fn list(
+    State(app): State<App>,
+    SignedIn { caller, .. }: SignedIn,
+) -> Result<Items<Identity>, Problem> {
+    Ok(Items::whole(of_account(&app, caller.account()).await?))
+}
+
+/// Lists the identities of an account.
+pub async fn of_account(app: &App, account: &str) -> Result<Vec<Identity>, HydrateError> {
+    let identity = |(linked, connection): (Linked, connection::Known)| Identity {
+        id: linked.id,
+        connection: ConnectionName { id: connection.id, name: connection.name },
+        subject: linked.subject,
+        linked_at: rfc3339(linked.linked_at),
+    };
+    Ok(linked_to(app, account).await?.into_iter().map(identity).collect())
+}
+
+/// Lists what is linked to an account, with its connection; what leads nowhere any more is left out.
+async fn linked_to(
+    app: &App,
+    account: &str,
+) -> Result<Vec<(Linked, connection::Known)>, HydrateError> {
+    let views = &app.views;
+    let list = views.external_identities.list_if(true, (ACCOUNT_IDENTITIES, account), READ).await?;
+    let mut linked = Vec::new();
+    for one in list.iter().filter_map(|entry| entry.machine.linked()) {
+        let seen = views.connections.look_anew(&one.connection).await?;
+        let known = seen.machine.known().cloned();
+        linked.extend(known.map(|known| (one.clone(), known)));
+    }
+    Ok(linked)
+}
+
+/// Returns an identity of no organization by which the person can sign in, beside the one that is named.
+pub async fn way_in(
+    app: &App,
+    account: &str,
+    without: Option<&str>,
+) -> Result<Option<String>, HydrateError> {
+    let is_other = |one: &Linked| one.organization.is_none() && Some(&*one.id) != without;
+    let linked = linked_to(app, account).await?;
+    Ok(linked.into_iter().find(|(one, _)| is_other(one)).map(|(one, _)| one.id))
+}
+
+pub async fn delete(
+    State(app): State<App>,
+    SignedIn { mut caller, .. }: SignedIn,
+    id: EntryId,
+) -> Result<Response, Problem> {
+    let id = id.read(LONGEST_ID)?;
+    let seen = app.views.external_identities.look_anew(&id).await?;
+    let own = seen.machine.linked().filter(|linked| linked.account == caller.account());
+    let linked = own.cloned().ok_or(Problem::NOT_FOUND)?;
+    let known = caller.known(&app).await?;
+    if let Some(refused) = step_up::demand(&app, &mut caller, &known).await? {
+        return Ok(refused);
+    }
+    for _ in 0..TRIES {
+        match unlink(&app, &caller, &linked).await? {
+            Ok(()) => return Ok(StatusCode::NO_CONTENT.into_response()),
+            // Another request was first: look again.
+            Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
+            Err(CommitError::Unavailable) => return Err(Problem::UNAVAILABLE),
+            Err(CommitError::Unknown) => return Err(Problem::OUTCOME_UNKNOWN),
+        }
+    }
+    Err(Problem::UNAVAILABLE)
+}
+
+/// Unlinks an identity, while the account has another way in.
+async fn unlink(
+    app: &App,
+    caller: &Caller,
+    linked: &Linked,
+) -> Result<Result<(), CommitError>, Problem> {
+    let mut commit = app.multi_commit(&caller.context);
+    let known: Option<Known> = commit.look::<Account>(caller.account()).await?.known().cloned();
+    let known = known.ok_or(Problem::NOT_FOUND)?;
+    if linked.organization.is_none() {
+        let reach = reach_without(app, caller.account(), Some(&linked.id)).await?;
+        if !known.has_way_in(&reach) {
+            return Err(LAST_WAY_IN);
+        }
+        let beside = Reach { identity: None, ..reach.clone() };
+        if let Some(other) = reach.identity.filter(|_| !known.has_way_in(&beside)) {
+            commit.require(Requirement::live::<ExternalIdentity>(other));
+        }
+    }
+    let unlink = Command::Unlink { cause: Cause::Person };
+    let decided = commit.decide::<ExternalIdentity>(&linked.id, &unlink).await?;
+    decided.map_err(|_| Problem::NOT_FOUND)?;
+    let seen = app.views.connections.look(&linked.connection).await?;
+    let connection = seen.machine.known().map(|known| known.name.clone()).unwrap_or_default();
+    let content = MailContent::IdentityUnlinked { connection };
+    // A person who did not do it learns of it at once.
+    if let Some(tell) = notice(app, &caller.context, &known, content) {
+        let _told = commit.decide::<Account>(&known.id, &tell).await?;
+    }
+    Ok(commit.commit().await)
+}
