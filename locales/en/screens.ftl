@@ -300,6 +300,20 @@ ways-in = Ways in
 add-passkey = Add a passkey
 rename-passkey = Name the passkey
 rename-passkey-text = It is called { $name } now.
+identities = Sign-ins at other providers
+linked-on = linked on { $date }
+link-hint = Sign in there once, and come by it from then on.
+link = Link
+link-not = Do not link
+unlink = Unlink
+identity-already-linked = This sign-in is linked to an account already.
+begin-again = Something has changed meanwhile. Begin again.
+link-begin = Link a sign-in
+link-begin-text = Sign in at the other provider once. Then you are asked whether to link it.
+unlink-title = Unlink it?
+unlink-text = You cannot come by { $name } any more. What you have opened with it alone ends.
+link-title = Link this sign-in?
+link-text = From now on a sign-in at { $connection } is a way to what it is for.
 remove-passkey = Remove the passkey?
 remove-passkey-text = You cannot sign in with { $name } any more.
 add-totp = Add an authenticator app
@@ -418,6 +432,8 @@ history-event = { $event ->
     [credential-totp_removed] The authenticator app was removed
     [credential-recovery_codes_set] New recovery codes were made
     [credential-recovery_code_used] A recovery code was used
+    [identity-linked] A sign-in at another provider was linked
+    [identity-unlinked] A sign-in at another provider was unlinked
     [membership-created] Joined an organization
     [membership-changed] Roles in an organization changed
     [membership-ended] A membership ended

@@ -300,6 +300,20 @@ ways-in = Formas de entrar
 add-passkey = Juntar uma chave de acesso
 rename-passkey = Dê um nome à chave de acesso
 rename-passkey-text = Agora chama-se { $name }.
+identities = Acessos de outros fornecedores
+linked-on = ligado a { $date }
+link-hint = Entre lá uma vez e passe a entrar por ali.
+link = Ligar
+link-not = Não ligar
+unlink = Desligar
+identity-already-linked = Este acesso já está ligado a uma conta.
+begin-again = Entretanto algo mudou. Comece de novo.
+link-begin = Ligar um acesso
+link-begin-text = Entre uma vez no outro fornecedor. Depois pergunta-se se o quer ligar.
+unlink-title = Desligar?
+unlink-text = Deixa de poder entrar por { $name }. O que só abriu por ali termina.
+link-title = Ligar este acesso?
+link-text = A partir de agora, um acesso em { $connection } serve para aquilo a que se destina.
 remove-passkey = Remover a chave de acesso?
 remove-passkey-text = Deixa de poder entrar com { $name }.
 add-totp = Juntar uma aplicação de códigos
@@ -418,6 +432,8 @@ history-event = { $event ->
     [credential-totp_removed] A aplicação de códigos foi removida
     [credential-recovery_codes_set] Novos códigos de recuperação foram criados
     [credential-recovery_code_used] Um código de recuperação foi usado
+    [identity-linked] Foi ligado um acesso de outro fornecedor
+    [identity-unlinked] Foi desligado um acesso de outro fornecedor
     [membership-created] Adesão a uma organização
     [membership-changed] As funções numa organização mudaram
     [membership-ended] Uma participação terminou

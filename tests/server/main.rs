@@ -175,6 +175,7 @@ mod screens_approval;
 mod screens_connections;
 mod screens_consent;
 mod screens_domains;
+mod screens_identities;
 mod screens_invited;
 mod screens_kept;
 mod screens_off;

@@ -12,7 +12,7 @@ pub fn path_of(kind: &str, state: &str) -> &'static str {
         ("device", _) => routes::DEVICE_SCREEN,
         ("approval", _) => routes::APPROVE,
         ("sign_out", _) => routes::SIGN_OUT,
-        ("enroll_passkey" | "enroll_totp", _) => routes::ACCOUNT,
+        ("enroll_passkey" | "enroll_totp" | "link", _) => routes::ACCOUNT,
         _ => routes::SIGN_IN,
     }
 }

@@ -11,6 +11,13 @@ use crate::{
     api_caller::DIRECTORY,
     me_connected::consented,
     person::{PASSWORD, text},
+    support::TestServer,
+};
+use porteiro::domain::{
+    Clock as _, Context,
+    account::EMAIL_ADDRESSES,
+    connection::{CONNECTION_NAMES, within},
+    external_identity::{Cause, Command, ExternalIdentity, Linked},
 };
 use serde_json::Value;
 
@@ -22,6 +29,43 @@ const MEMBERSHIPS: &str = r#"
 email = "ana@acme.test"
 memberships = [{ organization = "acme", roles = ["manager"] }, { organization = "other", roles = [] }]
 "#;
+
+/// Other providers, of their organization and of none.
+const PROVIDERS: &str = r#"
+[[organization]]
+slug = "acme"
+  [[organization.connection]]
+  name = "Acme Entra"
+  kind = "oidc"
+  issuer = "https://login.acme.test"
+  client_id = "porteiro"
+
+[[connection]]
+name = "GitHub"
+kind = "github"
+issuer = "https://github.com"
+client_id = "porteiro"
+"#;
+
+/// Has Ana linked with what she is at the provider of her organization.
+async fn link(server: &TestServer) {
+    server.apply(PROVIDERS).await;
+    let store = server.running.system().store();
+    let found = async |space, name: &str| store.find(space, name).await.unwrap().unwrap().1;
+    let linked = Linked {
+        id: "00000000-0000-4000-8000-000000000001".to_owned(),
+        account: found(EMAIL_ADDRESSES, ANA).await,
+        organization: Some("acme".to_owned()),
+        connection: found(CONNECTION_NAMES, &within(Some("acme"), "Acme Entra")).await,
+        subject: "00u1a2b3c4".to_owned(),
+        linked_at: server.clock.now(),
+    };
+    let mut commit = server.running.system().multi_commit(&Context::operator());
+    let (id, linked) = (linked.id.clone(), Box::new(linked));
+    let link = Command::Link { linked, cause: Cause::Person };
+    commit.decide::<ExternalIdentity>(&id, &link).await.unwrap().unwrap();
+    commit.commit().await.unwrap();
+}
 
 /// What the page of this address says, asked for by the browser.
 const FETCHED: &str = "
@@ -66,8 +110,9 @@ async fn a_person_looks_after_their_account() {
     visitor.presses("form:has([value=describe]) .primary", "/account").await;
     visitor.sees("Ana Marques").await;
     visitor.look("account-profile", &[Light, Narrow]).await;
+    link(server).await;
     visitor.open("/account/security").await;
-    visitor.look("account-security", &[Light]).await;
+    visitor.look("account-security", &[Light, Narrow]).await;
     visitor.presses("main a[href*='do=set_password']", "/account/security").await;
     visitor.sees("Choose a password").await;
     visitor.look("account-act", &[Light]).await;

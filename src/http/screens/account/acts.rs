@@ -147,7 +147,7 @@ impl Act {
 }
 
 /// Every act.
-pub static ACTS: [Act; 19] = [
+pub static ACTS: [Act; 20] = [
     act("describe", Section::Profile, (Method::PATCH, routes::ME), &PROFILE),
     act(
         "new_email",
@@ -185,6 +185,9 @@ pub static ACTS: [Act; 19] = [
     act("remove_passkey", Section::Security, (Method::DELETE, routes::MY_PASSKEY), &[])
         .fresh()
         .after(warns("remove-passkey", "remove-passkey-text", "remove")),
+    act("unlink", Section::Security, (Method::DELETE, routes::MY_IDENTITY), &[])
+        .fresh()
+        .after(warns("unlink-title", "unlink-text", "unlink")),
     act("remove_totp", Section::Security, (Method::DELETE, routes::MY_TOTP), &[])
         .fresh()
         .after(warns("remove-totp", "remove-totp-text", "remove")),

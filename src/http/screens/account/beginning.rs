@@ -1,4 +1,4 @@
-//! Forms that begin a flow: a passkey or an authenticator application is added. The flow comes back to
+//! Forms that begin a flow: a passkey or an authenticator application is added, or an identity is linked. The flow comes back to
 //! the page that it was begun on.
 
 use super::{
@@ -22,7 +22,7 @@ use serde_json::Map;
 use std::net::IpAddr;
 
 /// The kinds of flows that a form begins.
-const BEGINS: [&str; 2] = ["enroll_passkey", "enroll_totp"];
+const BEGINS: [&str; 3] = ["enroll_passkey", "enroll_totp", "link"];
 
 /// A form that begins a flow.
 pub struct Beginning<'a> {
@@ -42,7 +42,8 @@ impl Beginning<'_> {
         let kind = kind.ok_or(Problem::NOT_FOUND)?;
         let source = RequestSource::of(headers, app.settings.cookies).of_page();
         let back = Some(section.path().to_owned());
-        let wish = Wish { kind: kind.to_owned(), back, ..Wish::default() };
+        let connection = form.get("connection").map(str::to_owned);
+        let wish = Wish { kind: kind.to_owned(), back, connection, ..Wish::default() };
         let begun = begin_one(app, (context.clone(), address), source, wish).await;
         let FlowAnswer { document, cookies } = match begun {
             // The page is a sign-in then.

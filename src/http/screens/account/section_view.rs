@@ -33,6 +33,8 @@ pub enum SectionView {
         passkeys: Vec<Passkey>,
         channels: Channels,
         codes_left: u32,
+        identities: Vec<Identity>,
+        connections: Vec<Connection>,
     },
     Sessions(Vec<Session>),
     Applications {
@@ -84,6 +86,22 @@ pub struct Passkey {
     pub name: String,
     pub created_at: String,
     pub last_used_at: Option<String>,
+}
+
+/// An identity of another provider.
+#[derive(Deserialize)]
+pub struct Identity {
+    pub id: String,
+    pub connection: Connection,
+    pub subject: String,
+    pub linked_at: String,
+}
+
+/// A connection to another provider.
+#[derive(Deserialize)]
+pub struct Connection {
+    pub id: String,
+    pub name: String,
 }
 
 #[derive(Deserialize)]
@@ -219,7 +237,9 @@ impl Asking<'_> {
             }
             Section::Security => {
                 let codes_left = self.person.credentials.recovery_codes;
-                SectionView::Security { passkeys: self.passkeys().await?, channels, codes_left }
+                let (passkeys, identities) = (self.passkeys().await?, self.identities().await?);
+                let connections = self.connections().await?;
+                SectionView::Security { passkeys, channels, codes_left, identities, connections }
             }
             Section::Sessions => SectionView::Sessions(self.sessions().await?),
             Section::Applications => {
@@ -241,6 +261,24 @@ impl Asking<'_> {
     pub async fn passkeys(&self) -> Result<Vec<Passkey>, Problem> {
         let list: Items<Passkey> = self.operations.read(routes::MY_PASSKEYS, String::new()).await?;
         let quoted = |one: Passkey| Passkey { name: quotable(&one.name), ..one };
+        Ok(list.items.into_iter().map(quoted).collect())
+    }
+
+    pub async fn identities(&self) -> Result<Vec<Identity>, Problem> {
+        let list: Items<Identity> =
+            self.operations.read(routes::MY_IDENTITIES, String::new()).await?;
+        let quoted = |mut one: Identity| {
+            one.connection.name = quotable(&one.connection.name);
+            Identity { subject: quotable(&one.subject), ..one }
+        };
+        Ok(list.items.into_iter().map(quoted).collect())
+    }
+
+    /// Lists the providers of which the person may link an identity.
+    async fn connections(&self) -> Result<Vec<Connection>, Problem> {
+        let list: Items<Connection> =
+            self.operations.read(routes::MY_CONNECTIONS, String::new()).await?;
+        let quoted = |one: Connection| Connection { name: quotable(&one.name), ..one };
         Ok(list.items.into_iter().map(quoted).collect())
     }
 
@@ -331,6 +369,10 @@ impl Asking<'_> {
             "rename_passkey" | "remove_passkey" => {
                 let passkeys = self.passkeys().await?;
                 passkeys.into_iter().find(|one| one.id == id).map(|one| one.name)
+            }
+            "unlink" => {
+                let identities = self.identities().await?;
+                identities.into_iter().find(|one| one.id == id).map(|one| one.connection.name)
             }
             "leave" => {
                 let organizations = self.organizations().await?;

@@ -9,6 +9,7 @@ mod credential;
 mod device;
 mod enrol;
 mod link;
+mod linking;
 mod organization;
 mod other_person;
 mod over;
@@ -227,6 +228,7 @@ pub async fn draw(
         "consent" => consent::draw(page, &flow),
         "confirm" if document.kind == "device" => device::draw(page, &flow),
         "confirm" if document.kind == "approval" => approval::draw(page, &flow),
+        "confirm" if document.kind == "link" => linking::draw(page, &flow),
         "confirm" => sign_out::draw(page, &flow),
         "failed" if is_for_another(document) => other_person::draw(page, &flow),
         _ => over::draw(page, &flow),

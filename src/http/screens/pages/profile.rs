@@ -34,7 +34,12 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
             let (given, family) = (said.given_name.as_deref(), said.family_name.as_deref());
             (given.unwrap_or_default(), family.unwrap_or_default(), flow.identifier())
         }
-        (None, None) => ("", "", flow.identifier()),
+        // What another provider calls them is filled in, and proves nothing.
+        (None, None) => {
+            let identity = flow.document.identity.as_ref();
+            let asserted = identity.and_then(|one| one.email.as_deref());
+            ("", "", asserted.unwrap_or_else(|| flow.identifier()))
+        }
     };
     // The address of an invitation is fixed.
     let email = if flow.joins().is_some() { flow.identifier() } else { email };

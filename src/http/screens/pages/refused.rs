@@ -48,6 +48,8 @@ fn name(code: &str, step: &str) -> &'static str {
         ("password_refused", _) => "password-refused",
         ("passkey_refused", _) => "passkey-refused",
         ("email_taken", _) => "email-taken",
+        ("identity_already_linked", _) => "identity-already-linked",
+        ("connection_changed", _) => "begin-again",
         ("proof_of_work_required", _) => "work-needs-script",
         ("account_changed" | "temporarily_unavailable", _) => "try-again",
         ("step_not_available" | "account_not_held", _) => "not-now",

@@ -12,6 +12,8 @@ struct SignOnPage<'a> {
     flow: &'a FlowPage<'a>,
     /// The organization wants nothing else.
     is_only: bool,
+    /// The person is signed in, and links what they are there.
+    links: bool,
     ways: Vec<OtherWay>,
 }
 
@@ -28,8 +30,8 @@ pub fn is_first(flow: &FlowPage<'_>) -> bool {
 
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
     let ways = credential::others(page, flow, "sso");
-    let is_only = is_only(flow);
-    page.respond(StatusCode::OK, &SignOnPage { page, flow, is_only, ways })
+    let (is_only, links) = (is_only(flow), flow.document.kind == "link");
+    page.respond(StatusCode::OK, &SignOnPage { page, flow, is_only, links, ways })
 }
 
 fn is_only(flow: &FlowPage<'_>) -> bool {
