@@ -2,7 +2,7 @@
 //! of them is forgotten in the sweeps that follow.
 
 use super::{
-    bites::{Bites, BrokenOff, Pages},
+    batches::{Batches, BrokenOff, Pages},
     services::Services,
 };
 use crate::{
@@ -36,16 +36,16 @@ pub(super) async fn purge(services: &Arc<Services>) {
 }
 
 async fn unlink(services: &Arc<Services>, id: &str) -> Result<(), BrokenOff> {
-    let mut bites = Bites::<Connection>::begin(services, id, None).await?;
+    let mut batches = Batches::<Connection>::begin(services, id, None).await?;
     let mut identities = Pages::of(services, CONNECTION_IDENTITIES, id);
     let command = Command::Unlink { cause: Cause::Connection };
     loop {
         let page = identities.next().await?;
         if page.is_empty() {
-            return bites.finish(&connection::Command::Purged).await;
+            return batches.finish(&connection::Command::Purged).await;
         }
         for identity in &page {
-            bites.end::<ExternalIdentity>(&identity.id, &command).await?;
+            batches.end::<ExternalIdentity>(&identity.id, &command).await?;
         }
     }
 }

@@ -3,12 +3,12 @@
 //! Memberships end, except in suspended organizations, which accept no change: what is left there is an
 //! id, and confers nothing. Consents are withdrawn, blocked clients are forgotten, identities of other providers are unlinked. Rows of the log hold ids, and stay as they are.
 //!
-//! Each commit changes a bite of rows, and requires the account to be what it was; the last one erases it.
+//! Each commit changes a batch of rows, and requires the account to be what it was; the last one erases it.
 //! An account that was erased in part is still due: the next sweep goes on.
 
 use super::{
     HydrateError,
-    bites::{Bites, BrokenOff, Pages, read},
+    batches::{Batches, BrokenOff, Pages, read},
     services::Services,
 };
 use crate::{
@@ -54,8 +54,8 @@ pub(super) fn is_due(listed: &Listed, now: Timestamp) -> bool {
 }
 
 async fn erase(services: &Arc<Services>, account: &str) -> Result<(), BrokenOff> {
-    let mut bites = Bites::<Account>::begin(services, account, None).await?;
-    let standing = bites.owner().await?.known().map(account::Known::standing);
+    let mut batches = Batches::<Account>::begin(services, account, None).await?;
+    let standing = batches.owner().await?.known().map(account::Known::standing);
     let now = services.clock.now();
     // What is committed then requires that to be unchanged.
     if !matches!(standing, Some(AccountStatus::Deleting { until }) if until <= now) {
@@ -70,19 +70,19 @@ async fn erase(services: &Arc<Services>, account: &str) -> Result<(), BrokenOff>
             }
             for entry in &page {
                 if list == ACCOUNT_IDENTITIES {
-                    end_upstream_sessions(services, &mut bites, &entry.id).await?;
+                    end_upstream_sessions(services, &mut batches, &entry.id).await?;
                 }
-                end(&mut bites, list, entry).await?;
+                end(&mut batches, list, entry).await?;
             }
         }
     }
-    bites.finish(&Command::Erase).await
+    batches.finish(&Command::Erase).await
 }
 
 /// Ends what another provider has said of an identity.
 async fn end_upstream_sessions(
     services: &Services,
-    bites: &mut Bites<'_, Account>,
+    batches: &mut Batches<'_, Account>,
     identity: &str,
 ) -> Result<(), BrokenOff> {
     let mut sessions = Pages::of(services, UPSTREAM_SESSIONS, identity);
@@ -92,42 +92,46 @@ async fn end_upstream_sessions(
             return Ok(());
         }
         for session in &page {
-            bites.end::<UpstreamSession>(&session.id, &upstream_session::Command::End).await?;
+            batches.end::<UpstreamSession>(&session.id, &upstream_session::Command::End).await?;
         }
     }
 }
 
 /// Ends one entity; what is over already stays as it is.
-async fn end(bites: &mut Bites<'_, Account>, list: &str, entry: &Listed) -> Result<(), BrokenOff> {
+async fn end(
+    batches: &mut Batches<'_, Account>,
+    list: &str,
+    entry: &Listed,
+) -> Result<(), BrokenOff> {
     let id = &entry.id;
     match list {
-        SESSIONS => bites.end::<Session>(id, &session::Command::End).await,
-        FAMILIES => bites.end::<TokenFamily>(id, &token_family::Command::End).await,
+        SESSIONS => batches.end::<Session>(id, &session::Command::End).await,
+        FAMILIES => batches.end::<TokenFamily>(id, &token_family::Command::End).await,
         CONSENTS => match read(entry)? {
             Consent::Given { parties, .. } => {
-                bites.end::<Consent>(id, &consent::Command::Withdraw { parties }).await
+                batches.end::<Consent>(id, &consent::Command::Withdraw { parties }).await
             }
             Consent::Unborn | Consent::Withdrawn { .. } => Ok(()),
         },
         ACCOUNT_IDENTITIES => {
             let unlink = external_identity::Command::Unlink { cause: Cause::Erasure };
-            bites.end::<ExternalIdentity>(id, &unlink).await
+            batches.end::<ExternalIdentity>(id, &unlink).await
         }
-        BLOCKED_CLIENTS => bites.end::<ApprovalBlock>(id, &approval_block::Command::Lift).await,
+        BLOCKED_CLIENTS => batches.end::<ApprovalBlock>(id, &approval_block::Command::Lift).await,
         _ => {
-            let Some(end) = end_of_membership(bites, entry).await? else { return Ok(()) };
-            bites.end::<Membership>(id, &end).await
+            let Some(end) = end_of_membership(batches, entry).await? else { return Ok(()) };
+            batches.end::<Membership>(id, &end).await
         }
     }
 }
 
 async fn end_of_membership(
-    bites: &mut Bites<'_, Account>,
+    batches: &mut Batches<'_, Account>,
     entry: &Listed,
 ) -> Result<Option<membership::Command>, HydrateError> {
     let held: Membership = read(entry)?;
     let Some(held) = held.known().filter(|held| held.enabled) else { return Ok(None) };
-    let home = bites.look::<Organization>(&held.organization).await?.known().cloned();
+    let home = batches.look::<Organization>(&held.organization).await?.known().cloned();
     let draft = membership::Draft {
         id: held.id.clone(),
         account: held.account.clone(),

@@ -16,8 +16,8 @@
 //! Other modules hold [`Entities`], [`View`], [`KeySnapshot`] or [`hashing::HashingPool`], and never
 //! an actor. [`tree::Tree`] starts the tree and stops it again; nothing is global.
 
+mod batches;
 mod birth;
-mod bites;
 mod commit_builder;
 mod concurrent_work;
 mod connection_purge;

@@ -9,7 +9,7 @@
 
 use super::{
     RepeatedWork,
-    bites::{Bites, BrokenOff, Pages, read},
+    batches::{Batches, BrokenOff, Pages, read},
     eraser::is_due,
     services::Services,
 };
@@ -88,8 +88,8 @@ async fn erase(services: &Arc<Services>, slug: &str) -> Result<(), BrokenOff> {
 }
 
 async fn erase_leased(services: &Arc<Services>, slug: &str) -> Result<(), BrokenOff> {
-    let bites = Bites::begin(services, slug, Some(Command::ContinueErasure)).await?;
-    let mut erasure = Erasure { services, slug, bites };
+    let batches = Batches::begin(services, slug, Some(Command::ContinueErasure)).await?;
+    let mut erasure = Erasure { services, slug, batches };
     erasure.end_all::<ApiKey>(API_KEYS, &api_key::Command::Erase).await?;
     erasure.end_all::<Webhook>(WEBHOOKS, &webhook::Command::Erase).await?;
     erasure.end_all::<Invitation>(INVITATIONS, &invitation::Command::Withdraw).await?;
@@ -99,15 +99,15 @@ async fn erase_leased(services: &Arc<Services>, slug: &str) -> Result<(), Broken
     erasure.end_all::<DomainClaim>(DOMAINS, &domain_claim::Command::Erase).await?;
     erasure.connections().await?;
     erasure.members().await?;
-    erasure.bites.end::<Logo>(slug, &Keep(None)).await?;
-    erasure.bites.finish(&Command::Erase).await
+    erasure.batches.end::<Logo>(slug, &Keep(None)).await?;
+    erasure.batches.finish(&Command::Erase).await
 }
 
 /// An organization that is being erased.
 struct Erasure<'a> {
     services: &'a Arc<Services>,
     slug: &'a str,
-    bites: Bites<'a, Organization>,
+    batches: Batches<'a, Organization>,
 }
 
 impl Erasure<'_> {
@@ -132,7 +132,7 @@ impl Erasure<'_> {
                 return Ok(());
             }
             for entry in &page {
-                self.bites.end::<M>(&entry.id, command).await?;
+                self.batches.end::<M>(&entry.id, command).await?;
             }
         }
     }
@@ -147,7 +147,9 @@ impl Erasure<'_> {
             }
             for connection in &page {
                 self.identities(&connection.id).await?;
-                self.bites.end::<Connection>(&connection.id, &connection::Command::Remove).await?;
+                self.batches
+                    .end::<Connection>(&connection.id, &connection::Command::Remove)
+                    .await?;
             }
         }
     }
@@ -164,7 +166,7 @@ impl Erasure<'_> {
                 let sessions = (UPSTREAM_SESSIONS, &*identity.id);
                 let end = upstream_session::Command::End;
                 self.end_listed::<UpstreamSession>(sessions, &end).await?;
-                self.bites.end::<ExternalIdentity>(&identity.id, &unlink).await?;
+                self.batches.end::<ExternalIdentity>(&identity.id, &unlink).await?;
             }
         }
     }
@@ -182,7 +184,7 @@ impl Erasure<'_> {
                 if let Some(known) = membership.known() {
                     self.granted(&known.account).await?;
                 }
-                self.bites.end::<Membership>(&entry.id, &membership::Command::Erase).await?;
+                self.batches.end::<Membership>(&entry.id, &membership::Command::Erase).await?;
             }
         }
     }
@@ -209,14 +211,14 @@ impl Erasure<'_> {
             let Consent::Given { parties, .. } = read(entry)? else { return Ok(()) };
             if parties.organization.as_deref() == Some(self.slug) {
                 let withdraw = consent::Command::Withdraw { parties };
-                self.bites.end::<Consent>(&entry.id, &withdraw).await?;
+                self.batches.end::<Consent>(&entry.id, &withdraw).await?;
             }
             return Ok(());
         }
         let family: TokenFamily = read(entry)?;
         let membership = family.grant().and_then(|grant| grant.membership.as_ref());
         if membership.is_some_and(|membership| membership.organization == self.slug) {
-            self.bites.end::<TokenFamily>(&entry.id, &token_family::Command::End).await?;
+            self.batches.end::<TokenFamily>(&entry.id, &token_family::Command::End).await?;
         }
         Ok(())
     }

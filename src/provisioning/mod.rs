@@ -60,7 +60,7 @@ pub use domains::{DomainEntry, DomainSurvey};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use import::{
     Format, Import, LARGEST_IMPORT,
-    bites::{ImportStopped, PeopleImport},
+    batches::{ImportStopped, PeopleImport},
 };
 pub use invitations::{InvitationsError, invitations, uninvite};
 pub use invite::{Invite, InviteError, Invited, invite};

@@ -400,7 +400,7 @@ async fn a_person_downloads_and_deletes_an_organization_on_its_page() {
         let begin = ("/organization", AT);
         let mut rita = Visitor::signed_in(&server, language, "rita@acme.test", begin).await;
         type_deletion(&mut rita, "acme", "closed").await;
-        let factors = rita.in_words("This needs two factors", "São precisos dois fatores");
+        let factors = rita.in_words("This needs two factors", "Isto exige dois fatores");
         assert!(rita.says(factors), "{}", rita.html());
         let mut sofia = Visitor::open(&server, language, AT).await;
         sofia.sign_in("sofia@acme.test").await;

@@ -125,7 +125,9 @@ async fn an_export_is_applied_elsewhere_and_makes_the_same_organization() {
     std::fs::write(elsewhere.path().join("file.toml"), &exported).unwrap();
     let plan = elsewhere.run(&["apply", "file.toml"]).stdout;
     let plan = String::from_utf8(plan).unwrap();
-    assert!(plan.lines().count() > 8 && plan.lines().all(|line| line.starts_with('=')), "{plan}");
+    // Warnings aside: there is no API yet.
+    let steps: Vec<&str> = plan.lines().filter(|line| !line.starts_with('!')).collect();
+    assert!(steps.len() > 8 && steps.iter().all(|line| line.starts_with('=')), "{plan}");
     let again = elsewhere.run(&["export", "--organization", "acme"]).stdout;
     let again = String::from_utf8(again).unwrap();
     let sorted = |text: &str| {
@@ -204,7 +206,7 @@ async fn an_export_has_no_secret_and_nothing_of_another_organization() {
         issuer = \"https://login.acme.test\"\nclient_id = \"porteiro\"\n# client_secret_file";
     assert!(exported.contains(connection), "{exported}");
     assert!(exported.contains(
-        "roles = [{ claim = \"groups\", role = \"clerk\", value = \"finance of acme\" }]"
+        "roles = [{ claim = \"groups\", value = \"finance of acme\", role = \"clerk\" }]"
     ));
     // Who may not, gets nothing.
     let reader = Api::of(&server, "rita@acme.test", "organizations:read accounts:read").await;

@@ -120,7 +120,7 @@ async fn dry(workbench: &Workbench, file: &File, json: bool) -> Result<(), Stopp
     show(&planned?, json)
 }
 
-/// Imports bite after bite, and says of each what became of its people.
+/// Imports batch after batch, and says of each what became of its people.
 async fn carry_out(workbench: &Workbench, file: File, json: bool) -> Result<(), Stopped> {
     let planning = progress::bar("planning", file.len());
     let importing = progress::bar("importing", file.len());

@@ -1,11 +1,11 @@
 //! Accounts from the export files of other servers, for `porteiro account import`.
 //!
 //! A file is read into what [`File`] holds, and goes the way of every provisioning file from there: one
-//! plan, the same rules, but a commit for each bite of people ([`bites`]). Each entry of the export that cannot be taken is complained of by
+//! plan, the same rules, but a commit for each batch of people ([`batches`]). Each entry of the export that cannot be taken is complained of by
 //! its number, all in one pass. What a complaint says names members and never repeats what they hold.
 
 mod auth0;
-pub(super) mod bites;
+pub(super) mod batches;
 mod imported_person;
 mod keycloak;
 mod people;

@@ -1,6 +1,6 @@
-//! Many rows that are changed in several commits, a bite each: none holds others up for long.
+//! Many rows that are changed in several commits, a batch each: none holds others up for long.
 //!
-//! Each commit requires the entity that owns the rows to be as it was read when the bite began. What was not
+//! Each commit requires the entity that owns the rows to be as it was read when the batch began. What was not
 //! reached is still there for the next sweep.
 
 use super::{HydrateError, MultiCommit, hydrate::parse, services::Services};
@@ -18,7 +18,7 @@ const BITE: u32 = 100;
 pub(super) enum BrokenOff {
     #[error("something cannot be read")]
     Unreadable(#[from] HydrateError),
-    #[error("a bite was not committed")]
+    #[error("a batch was not committed")]
     NotCommitted(#[from] CommitError),
     /// The owner is not what it was when the work began.
     #[error("it is not due any more")]
@@ -26,26 +26,26 @@ pub(super) enum BrokenOff {
 }
 
 /// Work on what an entity of this machine owns.
-pub(super) struct Bites<'a, M: Machine> {
+pub(super) struct Batches<'a, M: Machine> {
     services: &'a Arc<Services>,
     owner: &'a str,
-    /// What the owner decides in every bite; without it, the owner is only looked at.
+    /// What the owner decides in every batch; without it, the owner is only looked at.
     renewal: Option<M::Command>,
-    /// The present bite.
+    /// The present batch.
     commit: MultiCommit,
     rows: u32,
 }
 
-impl<'a, M: Machine> Bites<'a, M> {
+impl<'a, M: Machine> Batches<'a, M> {
     pub(super) async fn begin(
         services: &'a Arc<Services>,
         owner: &'a str,
         renewal: Option<M::Command>,
     ) -> Result<Self, BrokenOff> {
         let commit = MultiCommit::new(services.clone(), Context::node());
-        let mut bites = Self { services, owner, renewal, commit, rows: 0 };
-        bites.open().await?;
-        Ok(bites)
+        let mut batches = Self { services, owner, renewal, commit, rows: 0 };
+        batches.open().await?;
+        Ok(batches)
     }
 
     async fn open(&mut self) -> Result<(), BrokenOff> {
@@ -58,12 +58,12 @@ impl<'a, M: Machine> Bites<'a, M> {
         }
     }
 
-    /// Shows the owner, which the present bite requires to be unchanged.
+    /// Shows the owner, which the present batch requires to be unchanged.
     pub(super) async fn owner(&mut self) -> Result<&M, HydrateError> {
         self.commit.look::<M>(self.owner).await
     }
 
-    /// Looks at another entity, which the present bite requires to be unchanged.
+    /// Looks at another entity, which the present batch requires to be unchanged.
     pub(super) async fn look<N: Machine>(&mut self, id: &str) -> Result<&N, HydrateError> {
         self.commit.look::<N>(id).await
     }
@@ -85,7 +85,7 @@ impl<'a, M: Machine> Bites<'a, M> {
         Ok(())
     }
 
-    /// Commits the last bite, in which the owner decides.
+    /// Commits the last batch, in which the owner decides.
     pub(super) async fn finish(mut self, last: &M::Command) -> Result<(), BrokenOff> {
         let _due = self.commit.decide::<M>(self.owner, last).await?;
         Ok(self.commit.commit().await?)

@@ -1,9 +1,9 @@
-//! Carries out an import, a bite of people at a time, with idempotent retries.
+//! Carries out an import, a batch of people at a time, with idempotent retries.
 //!
 //! 1. The whole file is planned, so that nothing is written while anything in it is refused.
-//! 2. Each bite is applied as a file of its own: planned again, committed as one, before the next begins.
+//! 2. Each batch is applied as a file of its own: planned again, committed as one, before the next begins.
 //!
-//! A run that is stopped has imported whole bites. The next one finds those people unchanged and goes on:
+//! A run that is stopped has imported whole batches. The next one finds those people unchanged and goes on:
 //! there is nothing to remember between them.
 
 use crate::{
@@ -19,7 +19,7 @@ use std::time::Duration;
 /// People in one commit: few, so that neither engine holds others up for long.
 const BITE: usize = 100;
 
-/// How often a bite is applied where the store cannot be reached, or does not say what came of it.
+/// How often a batch is applied where the store cannot be reached, or does not say what came of it.
 const TRIES: u32 = 5;
 
 /// The first pause before that; each next is twice as long.
@@ -59,26 +59,26 @@ impl<'a> PeopleImport<'a> {
         Ok(Self { workbench, left: file.accounts.into_iter(), done: 0, all })
     }
 
-    /// Imports the next bite and says what became of its people; `None` where none is left.
+    /// Imports the next batch and says what became of its people; `None` where none is left.
     pub async fn next(&mut self, told: &ProgressReport<'_>) -> Result<Option<Plan>, ImportStopped> {
         let accounts: Vec<_> = self.left.by_ref().take(BITE).collect();
         if accounts.is_empty() {
             return Ok(None);
         }
         let (before, all) = (self.done, self.all);
-        let bite = File { accounts, ..File::default() };
+        let batch = File { accounts, ..File::default() };
         let told = move |done: usize, _: usize| told(before + done, all);
-        let plan = self.insist(&bite, &told).await;
+        let plan = self.insist(&batch, &told).await;
         let plan = plan.map_err(|why| ImportStopped { done: self.done, all, why })?;
-        self.done += bite.len();
+        self.done += batch.len();
         Ok(Some(plan))
     }
 
-    /// Applies a bite, again where it is not known whether it was: what is there already is unchanged.
-    async fn insist(&self, bite: &File, told: &ProgressReport<'_>) -> Result<Plan, ApplyError> {
+    /// Applies a batch, again where it is not known whether it was: what is there already is unchanged.
+    async fn insist(&self, batch: &File, told: &ProgressReport<'_>) -> Result<Plan, ApplyError> {
         let mut tries = 0;
         loop {
-            let applied = apply(self.workbench, bite, false, told).await;
+            let applied = apply(self.workbench, batch, false, told).await;
             let may_pass = matches!(
                 applied,
                 Err(ApplyError::Unknown | ApplyError::NotCommitted(CommitError::Unavailable))
