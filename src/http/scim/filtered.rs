@@ -29,8 +29,8 @@ pub const MOST_SCANNED: usize = 200_000;
 /// So many are looked at for one page of a list that goes on by a cursor.
 const MOST_SCANNED_A_PAGE: usize = 20_000;
 
-/// How many are read at once.
-const PART: Bound = Bound::new(500);
+/// How many are read and judged at once; other requests of this thread run between two parts.
+const PART: Bound = Bound::new(100);
 
 /// A User, and where it stands in the list.
 pub struct UserEntry {
