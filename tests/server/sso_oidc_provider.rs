@@ -50,7 +50,6 @@ impl OidcProvider {
             .arg(package)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let stdout = process.stdout.take().unwrap();
@@ -175,7 +174,8 @@ async fn oidc_provider_signs_members_in_by_a_secret_and_by_our_key_set() {
             let callback = provider.sign_in(login, &to).await;
             server.step(&flow, "sso", json!({ "callback": callback })).await
         };
-        sign_on("nova").await.problem(403, "account_not_vouched");
+        let early = sign_on("nova").await;
+        assert_eq!(early.json()["code"], "account_not_vouched", "{has_secret}: {early:?}");
         prove(&server, &zone, ("acme", "acme.test")).await;
         sign_on("unverified").await.problem(403, "account_not_vouched");
         sign_on("stranger").await.problem(403, "account_not_vouched");

@@ -51,6 +51,10 @@ const provider = new Provider(issuer, {
     // A loopback address is all that tests have: the package's own guard against those is left out.
     fetch: (url, { dispatcher, ...options }) => fetch(url, options),
 });
+// What it refuses is in the output of a test that fails.
+for (const event of ['grant.error', 'authorization.error', 'server_error']) {
+    provider.on(event, (_, error) => console.error(event, error.message, error.error_detail, error.cause));
+}
 server.on('request', provider.callback());
 console.log(issuer);
 // Ends with the test that started it.

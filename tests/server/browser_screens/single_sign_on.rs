@@ -87,6 +87,10 @@ async fn a_person_signs_in_with_the_provider_of_their_organization() {
     visitor.open(&format!("/sign-in?connection={connection}")).await;
     sign_in("stranger").await;
     visitor.until("String(document.querySelector('.note.bad') !== null)", "true").await;
+    // What is judged is the page, and not the way to it.
+    let at = browser.evaluate("return location.pathname + location.search").await;
+    browser.log("performance").await;
+    visitor.open(at.as_str().unwrap()).await;
     visitor.look("sign-on-refused", &[Light, Narrow]).await;
     // Two to choose from, and one that is required.
     visitor.open("/sign-in?organization=acme").await;
