@@ -47,6 +47,9 @@ name = "Globex"
   [[organization.role]]
   name = "globex-only"
   permissions = ["orders:read"]
+  [[organization.role]]
+  name = "administrator"
+  permissions = ["organizations:*"]
 
 [[account]]
 email = "vera@elsewhere.test"
@@ -211,7 +214,7 @@ async fn an_export_has_no_secret_and_nothing_of_another_organization() {
     // Who may not, gets nothing.
     let reader = Api::of(&server, "rita@acme.test", "organizations:read accounts:read").await;
     reader.get(EXPORT).await.problem(403, "permission_required");
-    let otto = Api::of(&server, "otto@other.test", EVERYTHING).await;
+    let otto = Api::of(&server, "otto@other.test", "organizations:write").await;
     otto.get(EXPORT).await.problem(403, "other_organization");
     assert_eq!(command(&server, "unknown").status.code(), Some(1));
     server.stop().await;

@@ -18,7 +18,7 @@ use std::{
     io::{BufRead as _, BufReader},
     net::SocketAddr,
     path::PathBuf,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
 };
 
 pub const SECRET: &str = "the secret of our client at oidc-provider";
@@ -27,6 +27,8 @@ pub const SECRET: &str = "the secret of our client at oidc-provider";
 pub struct OidcProvider {
     pub issuer: String,
     process: Child,
+    /// Held: it would end on a warning that it cannot print.
+    _output: BufReader<ChildStdout>,
 }
 
 impl Drop for OidcProvider {
@@ -53,9 +55,13 @@ impl OidcProvider {
             .spawn()
             .unwrap();
         let stdout = process.stdout.take().unwrap();
-        let first = tokio::task::spawn_blocking(move || BufReader::new(stdout).lines().next());
-        let issuer = first.await.unwrap().unwrap().unwrap();
-        Some(Self { issuer, process })
+        let first = tokio::task::spawn_blocking(move || {
+            let (mut output, mut line) = (BufReader::new(stdout), String::new());
+            output.read_line(&mut line).unwrap();
+            (output, line.trim_end().to_owned())
+        });
+        let (output, issuer) = first.await.unwrap();
+        Some(Self { issuer, process, _output: output })
     }
 
     fn address(&self) -> SocketAddr {

@@ -151,6 +151,7 @@ async fn a_browser_tries_a_connection_on_the_page_of_the_organization() {
     let tab = &mut Tab::new(&scene.server);
     let page = tab.open("/sign-in").await;
     let page = tab.step(&page, "identifier", &[("identifier", RITA)]).await;
+    let page = tab.open(&format!("/sign-in?flow={}&way=password", page.flow())).await;
     tab.step(&page, "password", &[("password", PASSWORD)]).await;
     let at = format!("/organization?organization=acme&section=connections&id={}", scene.connection);
     let page = tab.open(&at).await;

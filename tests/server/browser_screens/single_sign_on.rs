@@ -90,6 +90,7 @@ async fn a_person_signs_in_with_the_provider_of_their_organization() {
     // What is judged is the page, and not the way to it.
     let at = browser.evaluate("return location.pathname + location.search").await;
     browser.log("performance").await;
+    browser.log("browser").await;
     visitor.open(at.as_str().unwrap()).await;
     visitor.look("sign-on-refused", &[Light, Narrow]).await;
     // Two to choose from, and one that is required.
