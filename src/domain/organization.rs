@@ -47,7 +47,6 @@ pub const ORGANIZATIONS: &str = "organizations";
 /// What the security log says of the end of what an organization owned, where it was erased.
 pub const ORGANIZATION_DELETED: &str = "organization_deleted";
 
-#[expect(clippy::large_enum_variant, reason = "one that is not there yet is rarely held")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Organization {
     #[default]
@@ -160,6 +159,7 @@ pub enum Command {
     Erase,
 }
 
+#[expect(clippy::large_enum_variant, reason = "an erasure is rare")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Provisioned(Known),

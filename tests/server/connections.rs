@@ -268,7 +268,7 @@ async fn an_organization_requires_what_its_connections_say_whoever_says_it() {
     let dora = keeper(&server).await;
     let connection = made(&dora, &with(&json!({ "required": true }))).await;
     let id = text(&connection["id"]).to_owned();
-    assert_eq!(required(&server).await, [id.clone()]);
+    assert_eq!(required(&server).await, std::slice::from_ref(&id));
     // Now a token without that sign-on is worth nothing there.
     dora.get(ACME).await.problem(401, "invalid_token");
     let file = "[[organization]]\nslug = \"acme\"\n[[organization.connection]]\n\

@@ -121,7 +121,8 @@ async fn a_person_links_an_identity_comes_by_it_and_unlinks_it() {
     assert_eq!(records(&ours, "identity.unlinked").await.len(), 1);
     assert!(text(&wait_for(&ours, 2).await[0]["subject"]).contains("unlinked"));
     delete_in(&ours, &session, &path).await.problem(404, "not_found");
-    (other.server.stop().await, ours.stop().await);
+    other.server.stop().await;
+    ours.stop().await;
 }
 
 #[tokio::test]
@@ -161,7 +162,8 @@ async fn no_answer_of_another_flow_is_linked_and_no_identity_twice() {
     assert_eq!(linked, 1);
     let late = begin(&ours, &bruno, &connection).await.json();
     other.sign_on(&ours, &late, ANA).await.problem(409, "identity_already_linked");
-    (other.server.stop().await, ours.stop().await);
+    other.server.stop().await;
+    ours.stop().await;
 }
 
 #[tokio::test]
@@ -208,7 +210,8 @@ async fn linking_wants_a_fresh_proof_of_ones_own_and_a_membership() {
     let changed = ours.send(request.body(body.to_string().into()).unwrap()).await;
     assert!(changed.status.is_success(), "{changed:?}");
     confirm(&ours, &flow, "allow").await.problem(409, "account_changed");
-    (other.server.stop().await, ours.stop().await);
+    other.server.stop().await;
+    ours.stop().await;
 }
 
 /// Ends the membership of an account, or the connection, while a flow waits.
@@ -253,7 +256,8 @@ async fn what_an_identity_was_believed_by_must_stand_until_it_is_linked() {
         confirm(&ours, &flow, "allow").await.problem(409, "connection_changed");
         assert_eq!(identities(&ours, &session).await, [] as [Value; 0], "{what}");
     }
-    (other.server.stop().await, ours.stop().await);
+    other.server.stop().await;
+    ours.stop().await;
 }
 
 #[tokio::test]
@@ -293,5 +297,6 @@ async fn identities_go_with_their_account_and_with_their_connection() {
     let causes: Vec<&str> = causes.iter().map(|one| text(&one["cause"])).collect();
     assert_eq!(causes.len(), 2, "{causes:?}");
     assert!(causes.contains(&"account_deleted") && causes.contains(&"connection_removed"));
-    (other.server.stop().await, ours.stop().await);
+    other.server.stop().await;
+    ours.stop().await;
 }

@@ -44,5 +44,6 @@ async fn a_person_links_and_unlinks_a_sign_in_on_their_page() {
     let begins = ("/account", SECURITY);
     let visitor = Visitor::signed_in(&ours, "en", "clara@nowhere.test", begins).await;
     assert!(!visitor.says("Sign-ins at other"), "{}", visitor.html());
-    (other.server.stop().await, ours.stop().await);
+    other.server.stop().await;
+    ours.stop().await;
 }

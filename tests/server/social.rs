@@ -81,7 +81,8 @@ async fn a_person_signs_up_by_another_provider_and_comes_back_by_it() {
     ours.refresh("web", text(&tokens["refresh_token"])).await.refused(400, "invalid_grant");
     assert_eq!(ours.introspect("web", text(&tokens["access_token"])).await["active"], false);
     assert_eq!(get_in(&ours, &session, "/me").await.status, 200, "the own session goes on");
-    (other.server.stop().await, ours.stop().await);
+    other.server.stop().await;
+    ours.stop().await;
 }
 
 #[tokio::test]
@@ -110,7 +111,8 @@ async fn no_account_that_was_there_is_found_or_linked_by_its_address() {
     ours.step(&flow, "skip", json!({})).await.problem(409, "step_not_available");
     let ana = ours.sign_in(ANA).await;
     assert_eq!(identities(&ours, &ana).await, 0);
-    (other.server.stop().await, ours.stop().await);
+    other.server.stop().await;
+    ours.stop().await;
 }
 
 #[tokio::test]
@@ -144,7 +146,8 @@ async fn an_attacker_who_signs_up_first_gains_nothing_and_one_identity_makes_one
     ours.step(&none, "identifier", json!({ "identifier": "late@new.test" })).await;
     let none = ours.step(&none, "password", json!({ "password": PASSWORD })).await;
     none.problem(401, "invalid_credentials");
-    (other.server.stop().await, ours.stop().await);
+    other.server.stop().await;
+    ours.stop().await;
 }
 
 #[tokio::test]
@@ -159,7 +162,8 @@ async fn where_sign_up_is_closed_an_unknown_identity_is_refused() {
         let shown = ours.get(&format!("/flows/{}", text(&flow["id"]))).await.json();
         assert_eq!((text(&shown["kind"]), text(&shown["state"])), ("sign_in", "identify"));
     }
-    (other.server.stop().await, ours.stop().await);
+    other.server.stop().await;
+    ours.stop().await;
 }
 
 #[tokio::test]
@@ -184,5 +188,6 @@ async fn an_identity_of_no_organization_is_a_way_in_and_the_last_one_stays() {
     assert!(statuses.contains(&204) && statuses != [204, 204], "{one:?} {two:?}");
     let refused = if one.status == 204 { two } else { one };
     assert!([403, 409, 503].contains(&refused.status.as_u16()), "{refused:?}");
-    (other.server.stop().await, ours.stop().await);
+    other.server.stop().await;
+    ours.stop().await;
 }

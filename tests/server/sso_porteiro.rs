@@ -143,8 +143,8 @@ async fn another_porteiro_signs_members_in_by_a_secret() {
     let believing =
         Draft { id: connection.clone(), organization, believe_acr: Some(true), ..Draft::default() };
     connect(server, believing, None).await;
-    upstream.clock.advance(Duration::from_secs(60));
-    server.clock.advance(Duration::from_secs(60));
+    upstream.clock.advance(Duration::from_mins(1));
+    server.clock.advance(Duration::from_mins(1));
     let done = pair.sign_on("dora@acme.test").await;
     let session = session_of(&done);
     let asked = [("organization", "acme"), ("acr_values", "aal2")];

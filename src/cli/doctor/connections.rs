@@ -30,11 +30,8 @@ pub(super) async fn all(config: &Config, store: &Store, vault: &Vault) -> Vec<Fi
     if providers.is_empty() {
         return findings;
     }
-    let upstreams = match settings::upstreams(config) {
-        Ok(upstreams) => upstreams,
-        // What is wrong with the setting has been said.
-        Err(_) => return findings,
-    };
+    // What is wrong with the setting has been said.
+    let Ok(upstreams) = settings::upstreams(config) else { return findings };
     let mut asked = JoinSet::new();
     for (name, issuer) in providers {
         let upstreams = upstreams.clone();

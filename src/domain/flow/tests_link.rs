@@ -73,8 +73,8 @@ fn identity(member: Option<LinkedMember>) -> Box<PendingLink> {
     })
 }
 
-fn at_acme() -> Option<LinkedMember> {
-    Some(LinkedMember { organization: "acme".to_owned(), membership: "m".to_owned() })
+fn at_acme() -> LinkedMember {
+    LinkedMember { organization: "acme".to_owned(), membership: "m".to_owned() }
 }
 
 fn link(member: Option<LinkedMember>) -> Step {
@@ -105,7 +105,7 @@ fn begun(stage: Stage) -> Seed {
 
 #[test]
 fn an_identity_is_linked_when_the_person_has_confirmed_and_not_before() {
-    for (member, facts) in [(None, 1), (at_acme(), 3)] {
+    for (member, facts) in [(None, 1), (Some(at_acme()), 3)] {
         let (seed, mut flow) = (begun(Stage::Enrol), Flow::Unborn);
         assert_eq!(offers(&flow, &seed), SSO);
         take(&mut flow, &seed, hold());
@@ -242,7 +242,7 @@ fn a_sign_up_begins_so_in_a_sign_in_alone_and_for_no_organization() {
     let mut device = seed(None);
     device.kind = "device".to_owned();
     let named = seed(None);
-    for (seed, member) in [(device, None), (named, at_acme())] {
+    for (seed, member) in [(device, None), (named, Some(at_acme()))] {
         let mut flow = Flow::Unborn;
         take(&mut flow, &seed, hold());
         let refused = take(&mut flow, &seed, apply(member));

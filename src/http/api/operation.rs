@@ -187,7 +187,7 @@ impl Operation {
     }
 
     /// What it answers is a text of this media type.
-    pub(super) const fn as_media(mut self, media: &'static str) -> Self {
+    pub(super) const fn in_media(mut self, media: &'static str) -> Self {
         self.media = media;
         self
     }

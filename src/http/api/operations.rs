@@ -83,7 +83,7 @@ pub static OPERATIONS: &[Operation] = {
             "The organization as a provisioning file: roles, domains, connections, members and clients, without a secret.",
             handled!(deletion::export),
         )
-        .as_media(deletion::TOML),
+        .in_media(deletion::TOML),
         Operation::new(
             (Get, routes::API_ROLES),
             "listRoles",

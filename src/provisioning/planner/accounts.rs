@@ -75,7 +75,7 @@ impl<'a> Planner<'a, '_> {
             let outcome = self.multi_commit.decide::<Account>(id, command).await?;
             return Ok(outcome.map(|reply| match reply {
                 Reply::Provisioned(provisioned) => Reply::Provisioned(provisioned.with("enabled")),
-                reply => reply,
+                Reply::Used => Reply::Used,
             }));
         }
         if person.suspended && is_suspended {

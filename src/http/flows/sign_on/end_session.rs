@@ -31,13 +31,11 @@ pub fn seal_hint(app: &App, session: &str, token: Option<Secret>) -> Option<Seal
 /// an endpoint for that. A provider that does not answer keeps no person signed in.
 pub async fn end_session(app: &App, person: &Person) -> Option<Zeroizing<String>> {
     let sign_on = person.evidence.last_sign_on()?;
-    match timeout(PATIENCE, Box::pin(address(app, sign_on))).await {
-        Ok(address) => address,
-        Err(_) => {
-            tracing::info!(connection = sign_on.connection, "a provider is not told of a sign-out");
-            None
-        }
-    }
+    let address = timeout(PATIENCE, Box::pin(address(app, sign_on))).await;
+    let address = address.inspect_err(|_| {
+        tracing::info!(connection = sign_on.connection, "a provider is not told of a sign-out");
+    });
+    address.ok().flatten()
 }
 
 async fn address(app: &App, sign_on: &SingleSignOn) -> Option<Zeroizing<String>> {

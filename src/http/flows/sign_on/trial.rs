@@ -130,7 +130,7 @@ pub async fn begin(
     match begun {
         Ok(url) => Ok(TrialBeginning { id, redirect_to: url.into() }),
         Err(error) => {
-            let outcome = refusal(UPSTREAM_UNAVAILABLE, &error);
+            let outcome = refusal(&UPSTREAM_UNAVAILABLE, &error);
             let over = Command::Complete { id, messages: Vec::new(), outcome };
             ask(app, context, &connection.id, over).await?;
             Err(UPSTREAM_UNAVAILABLE)
@@ -163,7 +163,7 @@ pub async fn complete(
     let upstreams = app.upstreams.recorded_in(&transcript);
     let outcome = match upstreams.complete(&client, callback, &expected).await {
         Ok(Completed { person, .. }) => foreseen(app, context, connection, person).await?,
-        Err(error) => refusal(SSO_REFUSED, &error),
+        Err(error) => refusal(&SSO_REFUSED, &error),
     };
     let messages = messages(&transcript);
     let complete = Command::Complete { id: pending.id, messages, outcome };
@@ -201,7 +201,7 @@ async fn foreseen(
     })
 }
 
-fn refusal(problem: Problem, why: &dyn std::fmt::Display) -> Outcome {
+fn refusal(problem: &Problem, why: &dyn std::fmt::Display) -> Outcome {
     let (result, detail) = (problem.code.to_owned(), Some(why.to_string()));
     Outcome { result, detail, ..Outcome::default() }
 }

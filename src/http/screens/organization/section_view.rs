@@ -62,7 +62,7 @@ pub enum SectionView {
     Domains(Vec<Domain>),
     Connections(Vec<Connection>),
     Connection {
-        one: Connection,
+        one: Box<Connection>,
         tag: String,
         trial: Option<Trial>,
     },
