@@ -264,13 +264,14 @@ fn drivers_are_known_to_the_engine_alone() {
 #[test]
 fn a_commit_without_an_owner_is_for_what_provisions_alone_in_http() {
     visit(Path::new("src/http"), &mut |path, line| {
-        // The management API, SCIM (adr/0133), an account that a proved domain vouches for (adr/0135), and what a
-        // provider ends (adr/0138).
+        // The management API, SCIM (adr/0133), an account that a proved domain vouches for (adr/0135), what a
+        // provider ends (adr/0138), and an identity that is unlinked (adr/0139).
         let homes = [
             "src/http/api",
             "src/http/scim",
             "src/http/flows/sign_on/identity.rs",
             "src/http/oauth/sso/logout.rs",
+            "src/http/me/identities.rs",
         ];
         let at_home =
             homes.iter().any(|home| path.starts_with(home)) || path == Path::new("src/http/app.rs");
