@@ -207,6 +207,15 @@ async fn an_administrator_looks_after_an_organization() {
     visitor.is_done().await;
     visitor.look("organization-domains", &[Light, Narrow]).await;
 
+    let connection = "[[organization]]\nslug = \"acme\"\n[[organization.connection]]\nname = \"Acme Entra\"\n\
+        kind = \"oidc\"\nissuer = \"https://login.acme.test\"\nclient_id = \"porteiro\"\n";
+    visitor.server.apply(connection).await;
+    visitor.open(&section("connections")).await;
+    visitor.look("organization-connections", &[Light]).await;
+    let one = "return document.querySelector('main li a').getAttribute('href')";
+    visitor.open(text(&browser.evaluate(one).await)).await;
+    visitor.look("organization-connection", &[Light, Narrow]).await;
+
     visitor.open(&section("trail")).await;
     browser.fill("#event", "apikey.created").await;
     visitor.presses("main form:has(#event) button", "/organization").await;
