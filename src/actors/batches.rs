@@ -11,7 +11,7 @@ use crate::{
 use std::sync::Arc;
 
 /// Rows that one commit changes at most: it holds others up no longer than theirs do.
-const BITE: u32 = 100;
+const MOST_ROWS: u32 = 100;
 
 /// Why the work was broken off.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +74,7 @@ impl<'a, M: Machine> Batches<'a, M> {
         id: &str,
         command: &N::Command,
     ) -> Result<(), BrokenOff> {
-        if self.rows == BITE {
+        if self.rows == MOST_ROWS {
             let next = MultiCommit::new(self.services.clone(), Context::node());
             std::mem::replace(&mut self.commit, next).commit().await?;
             self.rows = 0;
@@ -83,6 +83,25 @@ impl<'a, M: Machine> Batches<'a, M> {
         self.rows += 1;
         let _over = self.commit.decide::<N>(id, command).await?;
         Ok(())
+    }
+
+    /// Has everything end that is in a list.
+    pub(super) async fn end_listed<N: Machine>(
+        &mut self,
+        (list, owner): (&'static str, &str),
+        command: &N::Command,
+    ) -> Result<(), BrokenOff> {
+        let services = self.services;
+        let mut pages = Pages::of(services, list, owner);
+        loop {
+            let page = pages.next().await?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            for entry in &page {
+                self.end::<N>(&entry.id, command).await?;
+            }
+        }
     }
 
     /// Commits the last batch, in which the owner decides.
@@ -113,8 +132,8 @@ impl<'a> Pages<'a> {
             return Ok(Vec::new());
         }
         let (store, after) = (&self.services.store, (&*self.after.0, &*self.after.1));
-        let page = store.list_for_worker(self.list, self.owner, after, BITE).await?;
-        self.is_last = page.len() < BITE as usize;
+        let page = store.list_for_worker(self.list, self.owner, after, MOST_ROWS).await?;
+        self.is_last = page.len() < MOST_ROWS as usize;
         if let Some(last) = page.last() {
             self.after = (last.rank.clone(), last.id.clone());
         }

@@ -2,7 +2,7 @@
 //! of them is forgotten in the sweeps that follow.
 
 use super::{
-    batches::{Batches, BrokenOff, Pages},
+    batches::{Batches, BrokenOff},
     services::Services,
 };
 use crate::{
@@ -37,15 +37,7 @@ pub(super) async fn purge(services: &Arc<Services>) {
 
 async fn unlink(services: &Arc<Services>, id: &str) -> Result<(), BrokenOff> {
     let mut batches = Batches::<Connection>::begin(services, id, None).await?;
-    let mut identities = Pages::of(services, CONNECTION_IDENTITIES, id);
-    let command = Command::Unlink { cause: Cause::Connection };
-    loop {
-        let page = identities.next().await?;
-        if page.is_empty() {
-            return batches.finish(&connection::Command::Purged).await;
-        }
-        for identity in &page {
-            batches.end::<ExternalIdentity>(&identity.id, &command).await?;
-        }
-    }
+    let unlink = Command::Unlink { cause: Cause::Connection };
+    batches.end_listed::<ExternalIdentity>((CONNECTION_IDENTITIES, id), &unlink).await?;
+    batches.finish(&connection::Command::Purged).await
 }

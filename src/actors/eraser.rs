@@ -70,31 +70,16 @@ async fn erase(services: &Arc<Services>, account: &str) -> Result<(), BrokenOff>
             }
             for entry in &page {
                 if list == ACCOUNT_IDENTITIES {
-                    end_upstream_sessions(services, &mut batches, &entry.id).await?;
+                    // What another provider has said of it.
+                    let (said, end) =
+                        ((UPSTREAM_SESSIONS, &*entry.id), upstream_session::Command::End);
+                    batches.end_listed::<UpstreamSession>(said, &end).await?;
                 }
                 end(&mut batches, list, entry).await?;
             }
         }
     }
     batches.finish(&Command::Erase).await
-}
-
-/// Ends what another provider has said of an identity.
-async fn end_upstream_sessions(
-    services: &Services,
-    batches: &mut Batches<'_, Account>,
-    identity: &str,
-) -> Result<(), BrokenOff> {
-    let mut sessions = Pages::of(services, UPSTREAM_SESSIONS, identity);
-    loop {
-        let page = sessions.next().await?;
-        if page.is_empty() {
-            return Ok(());
-        }
-        for session in &page {
-            batches.end::<UpstreamSession>(&session.id, &upstream_session::Command::End).await?;
-        }
-    }
 }
 
 /// Ends one entity; what is over already stays as it is.

@@ -117,24 +117,7 @@ impl Erasure<'_> {
         list: &'static str,
         command: &M::Command,
     ) -> Result<(), BrokenOff> {
-        self.end_listed::<M>((list, self.slug), command).await
-    }
-
-    async fn end_listed<M: Machine>(
-        &mut self,
-        (list, owner): (&'static str, &str),
-        command: &M::Command,
-    ) -> Result<(), BrokenOff> {
-        let mut pages = Pages::of(self.services, list, owner);
-        loop {
-            let page = pages.next().await?;
-            if page.is_empty() {
-                return Ok(());
-            }
-            for entry in &page {
-                self.batches.end::<M>(&entry.id, command).await?;
-            }
-        }
+        self.batches.end_listed::<M>((list, self.slug), command).await
     }
 
     /// Removes the connections, and before each what rests on it.
@@ -165,7 +148,7 @@ impl Erasure<'_> {
             for identity in &page {
                 let sessions = (UPSTREAM_SESSIONS, &*identity.id);
                 let end = upstream_session::Command::End;
-                self.end_listed::<UpstreamSession>(sessions, &end).await?;
+                self.batches.end_listed::<UpstreamSession>(sessions, &end).await?;
                 self.batches.end::<ExternalIdentity>(&identity.id, &unlink).await?;
             }
         }

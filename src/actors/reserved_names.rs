@@ -24,7 +24,7 @@ use crate::{
 use std::{collections::BTreeSet, marker::PhantomData, sync::Arc};
 
 /// Organizations that are looked at in one commit.
-const BITE: u32 = 50;
+const MOST_ORGANIZATIONS: u32 = 50;
 
 /// Entries that are read at once.
 const PAGE: u32 = 100;
@@ -90,7 +90,7 @@ async fn step(services: &Arc<Services>) -> Result<Progress, SettleError> {
 async fn widen(services: &Arc<Services>, opening: &Opening) -> Result<Progress, SettleError> {
     let after = (&*opening.after, &*opening.after);
     let page: Vec<Placed<Organization>> =
-        hydrate_page(&services.store, (ORGANIZATIONS, ""), after, BITE).await?;
+        hydrate_page(&services.store, (ORGANIZATIONS, ""), after, MOST_ORGANIZATIONS).await?;
     let mut commit = MultiCommit::new(services.clone(), Context::node());
     let widen = organization::Command::widen_administrators(&opening.names);
     for Placed { id, .. } in &page {
@@ -105,7 +105,7 @@ async fn widen(services: &Arc<Services>, opening: &Opening) -> Result<Progress, 
         }
         from.clone_from(&last.id);
     }
-    if page.len() < BITE as usize
+    if page.len() < MOST_ORGANIZATIONS as usize
         && commit.decide::<ReservedNames>(NAMES, &Command::Finish { from }).await?.is_err()
     {
         return Ok(Progress::Elsewhere);

@@ -17,7 +17,7 @@ use crate::{
 use std::time::Duration;
 
 /// People in one commit: few, so that neither engine holds others up for long.
-const BITE: usize = 100;
+const MOST_ACCOUNTS: usize = 100;
 
 /// How often a batch is applied where the store cannot be reached, or does not say what came of it.
 const TRIES: u32 = 5;
@@ -61,7 +61,7 @@ impl<'a> PeopleImport<'a> {
 
     /// Imports the next batch and says what became of its people; `None` where none is left.
     pub async fn next(&mut self, told: &ProgressReport<'_>) -> Result<Option<Plan>, ImportStopped> {
-        let accounts: Vec<_> = self.left.by_ref().take(BITE).collect();
+        let accounts: Vec<_> = self.left.by_ref().take(MOST_ACCOUNTS).collect();
         if accounts.is_empty() {
             return Ok(None);
         }
