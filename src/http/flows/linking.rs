@@ -1,13 +1,12 @@
 //! What a flow that links an identity tells its person, and what it must not lose on the way (adr/0139).
 
-use super::opened::Opened;
+use super::{opened::Opened, sign_on::identities_of};
 use crate::{
-    actors::{Bound, HydrateError},
+    actors::HydrateError,
     domain::{
         Machine as _,
         account::Known,
         connection::Connection,
-        external_identity::{ACCOUNT_IDENTITIES, MOST_IDENTITIES},
         flow::{LINK, Moment, Notice, SIGN_IN},
         membership::Membership,
         message::{MailContent, NOTICE_LIFETIME},
@@ -35,11 +34,9 @@ pub async fn notices(
 
 /// Lists the identities that are the account's own credentials: those of no organization.
 pub async fn own(app: &App, account: &str) -> Result<Vec<String>, HydrateError> {
-    let (list, bound) = ((ACCOUNT_IDENTITIES, account), Bound::new(MOST_IDENTITIES));
-    let listed = app.views.external_identities.list_if(true, list, bound).await?;
-    let linked = listed.iter().filter_map(|entry| entry.machine.linked());
+    let linked = identities_of(app, account).await?.into_iter();
     let own = linked.filter(|linked| linked.organization.is_none());
-    Ok(own.map(|linked| linked.id.clone()).collect())
+    Ok(own.map(|linked| linked.id).collect())
 }
 
 /// Tells whether what has changed is what an identity was believed by: the flow cannot mend that.

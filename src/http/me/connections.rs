@@ -2,14 +2,14 @@
 
 use super::{Items, caller::SignedIn};
 use crate::{
-    actors::{Bound, HydrateError},
-    domain::connection::{CONNECTIONS, Known, MOST_CONNECTIONS},
-    http::{answer::error::Problem, app::App, people::belonging::Belonging},
+    domain::connection::Known,
+    http::{
+        answer::error::Problem, app::App, flows::sign_on::connections_of,
+        people::belonging::Belonging,
+    },
 };
 use axum::extract::State;
 use serde::Serialize;
-
-const READ: Bound = Bound::new(MOST_CONNECTIONS);
 
 /// The connections of so many organizations are listed; one that is named can be linked all the same.
 const MOST_ORGANIZATIONS: usize = 50;
@@ -35,16 +35,11 @@ pub async fn list(
     State(app): State<App>,
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Linkable>, Problem> {
-    let mut items = listed(&app, "").await?;
+    let mut known = connections_of(&app, "").await?;
     let belongings = Belonging::of_account(&app, caller.account()).await?;
     let enabled = belongings.iter().filter(|one| one.organization.enabled);
     for belonging in enabled.take(MOST_ORGANIZATIONS) {
-        items.extend(listed(&app, &belonging.organization.slug).await?);
+        known.extend(connections_of(&app, &belonging.organization.slug).await?);
     }
-    Ok(Items::whole(items))
-}
-
-async fn listed(app: &App, owner: &str) -> Result<Vec<Linkable>, HydrateError> {
-    let list = app.views.connections.list_if(false, (CONNECTIONS, owner), READ).await?;
-    Ok(list.iter().filter_map(|one| one.machine.known().cloned().map(Linkable::from)).collect())
+    Ok(Items::whole(known.into_iter().map(Linkable::from).collect()))
 }

@@ -8,18 +8,19 @@ use super::{
     step_up,
 };
 use crate::{
-    actors::{Bound, CommitError, HydrateError},
+    actors::{CommitError, HydrateError},
     domain::{
         Requirement,
         account::{Account, Known, Reach},
         connection,
-        external_identity::{
-            ACCOUNT_IDENTITIES, Cause, Command, ExternalIdentity, Linked, MOST_IDENTITIES,
-        },
+        external_identity::{Cause, Command, ExternalIdentity, Linked},
         message::MailContent,
     },
     http::{
-        answer::error::Problem, app::App, flows::ConnectionName, people::notice::notice,
+        answer::error::Problem,
+        app::App,
+        flows::{ConnectionName, sign_on::identities_of},
+        people::notice::notice,
         time::rfc3339,
     },
 };
@@ -29,8 +30,6 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use serde::Serialize;
-
-const READ: Bound = Bound::new(MOST_IDENTITIES);
 
 /// A UUID has so many characters.
 const LONGEST_ID: usize = 36;
@@ -69,13 +68,10 @@ async fn linked_to(
     app: &App,
     account: &str,
 ) -> Result<Vec<(Linked, connection::Known)>, HydrateError> {
-    let views = &app.views;
-    let list = views.external_identities.list_if(true, (ACCOUNT_IDENTITIES, account), READ).await?;
     let mut linked = Vec::new();
-    for one in list.iter().filter_map(|entry| entry.machine.linked()) {
-        let seen = views.connections.look_anew(&one.connection).await?;
-        let known = seen.machine.known().cloned();
-        linked.extend(known.map(|known| (one.clone(), known)));
+    for one in identities_of(app, account).await? {
+        let seen = app.views.connections.look_anew(&one.connection).await?;
+        linked.extend(seen.machine.known().map(|known| (one, known.clone())));
     }
     Ok(linked)
 }

@@ -69,9 +69,6 @@ pub async fn resolve(
     connection: &Known,
     person: &UpstreamPerson,
 ) -> Result<Resolved, Problem> {
-    if !is_subject(&person.subject) {
-        return Err(SSO_REFUSED);
-    }
     for _ in 0..TRIES {
         let mut commit = app.multi_commit(context);
         let asking = Asking { app, connection, person };
@@ -94,9 +91,6 @@ pub async fn foresee(
     connection: &Known,
     person: &UpstreamPerson,
 ) -> Result<bool, Problem> {
-    if !is_subject(&person.subject) {
-        return Err(SSO_REFUSED);
-    }
     let mut commit = app.multi_commit(context);
     let asking = Asking { app, connection, person };
     let resolved = Box::pin(asking.resolve(&mut commit)).await?;
@@ -115,6 +109,9 @@ struct Asking<'a> {
 impl Asking<'_> {
     async fn resolve(&self, commit: &mut MultiCommit) -> Result<Resolved, Problem> {
         let Self { app, connection, person } = *self;
+        if !is_subject(&person.subject) {
+            return Err(SSO_REFUSED);
+        }
         commit.require(Requirement::live::<Connection>(&*connection.id));
         let name = identity_name(&connection.id, &person.subject);
         let found = app.store.find(EXTERNAL_IDENTITIES, &name).await?;

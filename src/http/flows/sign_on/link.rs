@@ -5,12 +5,13 @@ use super::{
     identity::{IDENTITY_ALREADY_LINKED, MEMBERSHIP_DISABLED},
 };
 use crate::{
-    actors::Bound,
+    actors::{Bound, HydrateError},
     crypto::draw_uuid,
     domain::{
         connection::Known,
         external_identity::{
-            ACCOUNT_IDENTITIES, EXTERNAL_IDENTITIES, MOST_IDENTITIES, identity_name, is_subject,
+            ACCOUNT_IDENTITIES, EXTERNAL_IDENTITIES, Linked, MOST_IDENTITIES, identity_name,
+            is_subject,
         },
         flow::{LinkedMember, PendingLink},
         membership::{MEMBERSHIP_PAIRS, pair},
@@ -19,6 +20,8 @@ use crate::{
     http::{answer::error::Problem, app::App, flows::problems::ORGANIZATION_SUSPENDED},
 };
 use axum::http::StatusCode;
+
+const READ: Bound = Bound::new(MOST_IDENTITIES);
 
 /// The longest id that is looked up.
 const LONGEST_ID: usize = 64;
@@ -42,6 +45,13 @@ pub async fn linkable(app: &App, account: &str, named: Option<&str>) -> Result<S
     Ok(find(app, account, id).await?.known.id)
 }
 
+/// Lists the identities that are linked to an account.
+pub async fn identities_of(app: &App, account: &str) -> Result<Vec<Linked>, HydrateError> {
+    let list = (ACCOUNT_IDENTITIES, account);
+    let listed = app.views.external_identities.list_if(true, list, READ).await?;
+    Ok(listed.iter().filter_map(|entry| entry.machine.linked().cloned()).collect())
+}
+
 /// Returns what a person may link who is signed in: the identity leads to no account yet.
 pub async fn pending(
     app: &App,
@@ -50,10 +60,7 @@ pub async fn pending(
     person: &UpstreamPerson,
 ) -> Result<PendingLink, Problem> {
     let linkable = find(app, account, &connection.id).await?;
-    let list = (ACCOUNT_IDENTITIES, account);
-    let bound = Bound::new(MOST_IDENTITIES);
-    let held = app.views.external_identities.list_if(true, list, bound).await?;
-    if held.len() >= MOST_IDENTITIES as usize {
+    if identities_of(app, account).await?.len() >= MOST_IDENTITIES as usize {
         return Err(TOO_MANY_IDENTITIES);
     }
     believed(app, linkable, connection, person).await?.ok_or(IDENTITY_ALREADY_LINKED)

@@ -9,8 +9,8 @@ mod waiting;
 
 pub use end_session::{end_session, seal_hint};
 pub use identity::{IDENTITY_ALREADY_LINKED, Resolved, resolve};
-pub use link::{applying, linkable, pending};
-pub use offer::{ConnectionChoice, SignOnChoices, choices, of_seed};
+pub use link::{applying, identities_of, linkable, pending};
+pub use offer::{ConnectionChoice, SignOnChoices, choices, connections_of, of_seed};
 pub use waiting::{HeldAttempt, WaitingFlow};
 
 use crate::{

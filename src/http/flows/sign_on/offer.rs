@@ -65,7 +65,7 @@ pub async fn choices(app: &App, open: &Open) -> Result<SignOnChoices, HydrateErr
     if named.is_some() && requires {
         connections.retain(|known| known.required);
     } else if open.sign_on.is_none() && !requires {
-        connections.extend(listed(app, "").await?);
+        connections.extend(connections_of(app, "").await?);
     }
     if connections.is_empty() {
         offer = SignOnOffer::None;
@@ -96,10 +96,11 @@ async fn of_organization(app: &App, slug: &str) -> Result<Vec<Known>, HydrateErr
     if !home.machine.known().is_some_and(|home| home.enabled) {
         return Ok(Vec::new());
     }
-    listed(app, slug).await
+    connections_of(app, slug).await
 }
 
-async fn listed(app: &App, owner: &str) -> Result<Vec<Known>, HydrateError> {
+/// Lists the connections of an organization, or of none.
+pub async fn connections_of(app: &App, owner: &str) -> Result<Vec<Known>, HydrateError> {
     let list = app.views.connections.list_if(false, (CONNECTIONS, owner), READ).await?;
     let known = |entry: &Entry<Connection>| entry.machine.known().cloned();
     Ok(list.iter().filter_map(known).collect())
