@@ -115,6 +115,6 @@ fn warning(known: &Known, now: Timestamp) -> Option<Warning> {
         ),
         Standing::Pending => return None,
     };
-    let text = format!("of `{}` {text}", known.organization);
-    Some(Warning { kind: DOMAIN, id: known.domain.to_string(), text })
+    let id = format!("{} of {}", known.domain, known.organization);
+    Some(Warning { kind: DOMAIN, id, text })
 }

@@ -29,6 +29,9 @@ const BUILT_AFTER: i64 = 1_767_225_600;
 /// How many warnings about entities are printed.
 const MOST_WARNINGS: usize = 20;
 
+/// How many are asked for: one more shows that there are more.
+pub(super) const ASKED_WARNINGS: usize = MOST_WARNINGS + 1;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Good,
@@ -196,18 +199,20 @@ fn certificate_support(config: &Config) -> CertificateSupport {
 
 /// Names clients that cannot authenticate, and permissions of roles that open nothing.
 async fn entities(store: &Store, certificates: CertificateSupport) -> Vec<Finding> {
-    // One more is asked for, to see whether there are more.
-    let warnings = Warning::of_installation(store, certificates, MOST_WARNINGS + 1).await;
-    let warnings = match warnings {
-        Ok(warnings) => warnings,
-        Err(error) => return vec![bad("store", chain(&error))],
-    };
+    match Warning::of_installation(store, certificates, ASKED_WARNINGS).await {
+        Ok(warnings) => of_warnings(&warnings, "store", "clients and roles"),
+        Err(error) => vec![bad("store", chain(&error))],
+    }
+}
+
+/// Repeats what was found in the store, as much of it as is printed.
+pub(super) fn of_warnings(warnings: &[Warning], kind: &'static str, like: &str) -> Vec<Finding> {
     let shown = warnings.iter().take(MOST_WARNINGS);
     let mut findings: Vec<Finding> =
         shown.map(|Warning { kind, id, text }| doubtful(kind, format!("{id}: {text}"))).collect();
     if warnings.len() > MOST_WARNINGS {
-        let text = "there are more clients and roles like these: mend some and look again";
-        findings.push(doubtful("store", text));
+        let text = format!("there are more {like} like these: mend some and look again");
+        findings.push(doubtful(kind, text));
     }
     findings
 }

@@ -1,32 +1,24 @@
 //! Connections to other providers, and whether those answer.
 
-use super::checks::{Finding, bad, doubtful, good};
+use super::checks::{ASKED_WARNINGS, Finding, bad, doubtful, good, of_warnings};
 use crate::{
     cli::{chain, settings},
     config::Config,
     crypto::Vault,
-    provisioning::{ConnectionSurvey, Warning},
+    provisioning::ConnectionSurvey,
     store::Store,
 };
 use tokio::task::JoinSet;
 
-/// How many warnings are printed.
-const MOST_WARNINGS: usize = 20;
-
 const PROVIDER: &str = "provider";
 
 pub(super) async fn all(config: &Config, store: &Store, vault: &Vault) -> Vec<Finding> {
-    let survey = match ConnectionSurvey::read(store, vault, MOST_WARNINGS + 1).await {
+    let survey = match ConnectionSurvey::read(store, vault, ASKED_WARNINGS).await {
         Ok(survey) => survey,
         Err(error) => return vec![bad("store", chain(&error))],
     };
     let ConnectionSurvey { warnings, providers } = survey;
-    let shown = warnings.iter().take(MOST_WARNINGS);
-    let mut findings: Vec<Finding> =
-        shown.map(|Warning { kind, id, text }| doubtful(kind, format!("{id} {text}"))).collect();
-    if warnings.len() > MOST_WARNINGS {
-        findings.push(doubtful("connection", "there are more connections like these"));
-    }
+    let mut findings = of_warnings(&warnings, "connection", "connections");
     if providers.is_empty() {
         return findings;
     }

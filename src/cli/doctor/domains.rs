@@ -1,34 +1,26 @@
 //! Domains that organizations have proved or are yet to prove, and whether DNS can be asked for them.
 
-use super::checks::{Finding, bad, doubtful, good};
+use super::checks::{ASKED_WARNINGS, Finding, bad, good, of_warnings};
 use crate::{
     cli::chain,
     config::Config,
     domain::Timestamp,
     outbound::{DnsResolver, TxtAnswer, TxtResolver as _},
-    provisioning::{DomainSurvey, Warning},
+    provisioning::DomainSurvey,
     store::Store,
 };
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// How many warnings are printed.
-const MOST_WARNINGS: usize = 20;
-
 const DNS: &str = "dns";
 
 pub(super) async fn all(config: &Config, store: &Store, now: Timestamp) -> Vec<Finding> {
-    let survey = match DomainSurvey::read(store, now, MOST_WARNINGS + 1).await {
+    let survey = match DomainSurvey::read(store, now, ASKED_WARNINGS).await {
         Ok(survey) => survey,
         Err(error) => return vec![bad("store", chain(&error))],
     };
     let DomainSurvey { warnings, challenges } = survey;
-    let shown = warnings.iter().take(MOST_WARNINGS);
-    let mut findings: Vec<Finding> =
-        shown.map(|Warning { kind, id, text }| doubtful(kind, format!("{id} {text}"))).collect();
-    if warnings.len() > MOST_WARNINGS {
-        findings.push(doubtful("domain", "there are more domains like these"));
-    }
+    let mut findings = of_warnings(&warnings, "domain", "domains");
     if !challenges.is_empty() {
         findings.push(dns(config, &challenges).await);
     }
