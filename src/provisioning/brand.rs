@@ -1,8 +1,8 @@
 //! `[organization.brand]`: colour, logo and a sentence, which replace those held.
 
-use super::table::{Reading, Table, excerpt};
+use super::table::{Reading, Table};
 use crate::{
-    config::{Located, Section, read_bytes},
+    config::{Located, Section},
     domain::{
         brand::{Colour, Draft, Texts},
         is_hidden,
@@ -41,18 +41,9 @@ fn logo(table: &mut Table<'_>) -> Option<Picture> {
         table.complain_of("logo", line, &format!("is one of more than {MOST_LOGOS} logos"));
         return None;
     }
-    let Some(folder) = &table.reading.folder else {
-        table.complain_of("logo", line, "names a file, and there is no folder to look in");
-        return None;
-    };
-    let path = folder.join(&value);
-    let read = read_bytes(&path, LARGEST as u64).map_err(|complaint| complaint.text);
-    let picture = read.and_then(|bytes| Picture::of_any(bytes).map_err(|fault| fault.to_string()));
-    if let Err(wrong) = &picture {
-        let path = excerpt(&path.display().to_string());
-        table.complain_of("logo", line, &format!("cannot be shown: `{path}` {wrong}"));
-    }
-    picture.ok()
+    table.named_file("logo", Located { value, line }, LARGEST, |bytes| {
+        Picture::of_any(bytes).map_err(|fault| fault.to_string())
+    })
 }
 
 /// Takes the sentence, which is there in every language or in none.

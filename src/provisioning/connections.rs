@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     actors::HydrateError,
-    config::{Located, Section, read_bytes},
+    config::{Located, Section},
     crypto::{Vault, open_client_secret},
     domain::{
         Machine as _, Secret,
@@ -102,22 +102,14 @@ fn kind(table: &mut Table<'_>) -> Option<Kind> {
 
 /// Reads the file that is named, as it is now; a line feed at its end is no part of the secret.
 fn secret(table: &mut Table<'_>) -> Option<Secret> {
-    let Located { value, line } = table.text(SECRET_FILE)?;
-    let Some(folder) = &table.reading.folder else {
-        table.complain_of(SECRET_FILE, line, "names a file, and there is no folder to look in");
-        return None;
-    };
-    let path = folder.join(&value);
-    let read = read_bytes(&path, LONGEST_SECRET as u64).map_err(|complaint| complaint.text);
-    let wrong = match read.as_deref().map(<[u8]>::trim_ascii_end) {
-        Ok([]) => "is empty",
-        Ok(bytes) if bytes.contains(&0) || std::str::from_utf8(bytes).is_err() => "is no text",
-        Ok(bytes) => return Some(Secret::new(bytes)),
-        Err(wrong) => wrong,
-    };
-    let text = format!("cannot be used: `{}` {wrong}", excerpt(&path.display().to_string()));
-    table.complain_of(SECRET_FILE, line, &text);
-    None
+    let named = table.text(SECRET_FILE)?;
+    table.named_file(SECRET_FILE, named, LONGEST_SECRET, |bytes| match bytes.trim_ascii_end() {
+        [] => Err("is empty".to_owned()),
+        text if text.contains(&0) || std::str::from_utf8(text).is_err() => {
+            Err("is no text".to_owned())
+        }
+        text => Ok(Secret::new(text)),
+    })
 }
 
 fn roles(sections: Vec<Section>, connection: &mut Table<'_>) -> Vec<RoleMapping> {

@@ -6,7 +6,7 @@ use super::{
     lines::{Declared, Lines},
 };
 use crate::{
-    config::{Complaint, Located, Section},
+    config::{Complaint, Located, Section, read_bytes},
     domain::authority::Permission,
 };
 use std::{
@@ -178,6 +178,29 @@ impl<'a> Table<'a> {
 
     pub(super) fn complain_of(&mut self, key: &str, line: usize, wrong: &str) {
         self.reading.complain(line, format!("`{}.{key}` {wrong}", self.path));
+    }
+
+    /// Reads the file that `key` names, as it is now, and makes of it what it is for.
+    pub(super) fn named_file<T>(
+        &mut self,
+        key: &str,
+        named: Located<String>,
+        largest: usize,
+        make: impl FnOnce(Vec<u8>) -> Result<T, String>,
+    ) -> Option<T> {
+        let Located { value, line } = named;
+        let Some(folder) = &self.reading.folder else {
+            self.complain_of(key, line, "names a file, and there is no folder to look in");
+            return None;
+        };
+        let path = folder.join(value);
+        let read = read_bytes(&path, largest as u64).map_err(|complaint| complaint.text);
+        let made = read.and_then(make);
+        if let Err(wrong) = &made {
+            let path = excerpt(&path.display().to_string());
+            self.complain_of(key, line, &format!("cannot be used: `{path}` {wrong}"));
+        }
+        made.ok()
     }
 
     /// Complains of every key that was not taken, and returns where the others were.
