@@ -203,6 +203,7 @@ mod signing_client;
 mod silent_hosts;
 mod site;
 mod social;
+mod sso_approvals;
 mod sso_attacks;
 mod sso_callback;
 mod sso_logout;

@@ -46,6 +46,8 @@ pub enum Verdict {
     },
     /// The person must prove as much first.
     ProveMore(Acr),
+    /// They must come by the single sign-on of the organization with this slug first.
+    SignOn(String),
     /// A passkey of theirs must sign what was shown.
     Assert,
     Denied(Denial),
@@ -91,8 +93,9 @@ impl ApprovalRequest {
                 Verdict::Granted { grant, requirements }
             }
             Settled::ProveMore(acr) if acr.is_reachable_by(served) => Verdict::ProveMore(acr),
+            Settled::ProveMore(_) => Verdict::Denied(Denial::NotSureEnough),
             // What a person approves who did not come as the organization requires is worth nothing there.
-            Settled::ProveMore(_) | Settled::SignOn(_) => Verdict::Denied(Denial::NotSureEnough),
+            Settled::SignOn(slug) => Verdict::SignOn(slug),
             Settled::Denied(denial) => Verdict::Denied(denial),
             // The organization was settled when the client asked.
             Settled::ChooseOrganization(_) | Settled::AskConsent(_) => {

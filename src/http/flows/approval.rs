@@ -75,8 +75,17 @@ pub struct Yes<'a> {
     pub account: &'a Known,
     pub asked: &'a ApprovalAsked,
     pub question: ConsentQuestion,
-    /// What is to be proved; `None` where a passkey must sign what was shown.
-    pub acr: Option<Acr>,
+    pub needs: ApprovalNeed,
+}
+
+/// What a yes needs before it counts.
+pub enum ApprovalNeed {
+    /// That the person proves as much.
+    Proof(Acr),
+    /// That they come by the single sign-on of the organization with this slug.
+    SignOn(String),
+    /// That a passkey of theirs signs what was shown.
+    Assertion,
 }
 
 /// Begins a flow in which the person proves what their yes needs, and which ends in it. Returns its
@@ -86,12 +95,18 @@ pub async fn begin(
     source: &mut RequestSource,
     yes: Yes<'_>,
 ) -> Result<(Document, Option<HeaderValue>), Problem> {
-    let Yes { present, account, asked, question, acr } = yes;
+    let Yes { present, account, asked, question, needs } = yes;
     let goal: &dyn Goal = app.settings.flow_rules.goal(APPROVAL).ok_or(Problem::NOT_FOUND)?;
-    let wanted = acr.map(|acr| StepUpRequest { acr, since: None });
+    let wanted = match needs {
+        ApprovalNeed::Proof(acr) => Some(StepUpRequest { acr, since: None }),
+        _ => None,
+    };
     let mut signed_in = in_session(app, present, account, (goal, wanted));
-    if acr.is_none() {
+    if wanted.is_none() {
         signed_in.stage = Stage::Credential;
+    }
+    if let ApprovalNeed::SignOn(slug) = needs {
+        signed_in.sign_on = Some(slug);
     }
     // What it is for is the approval: how much that needs is seen again when it is given.
     signed_in.wanted = None;

@@ -39,7 +39,7 @@ pub mod ticket;
 mod user_code;
 mod views;
 
-pub use approval::{Yes, begin as begin_approval};
+pub use approval::{ApprovalNeed, Yes, begin as begin_approval};
 pub use begin::{StepUp, Wish, begin as begin_one, post as begin, step_up};
 pub use document::{Document, FlowView, expiry};
 pub use known_browser::{account as known_account, remember as remember_browser};

@@ -24,7 +24,7 @@ use crate::{
         app::App,
         authorization::approval::{self, ALREADY_DECIDED, NOT_WAITING},
         extract::{context::RequestContext, cookies::with_cookie, json::Json},
-        flows::{self, ClientTold, DetailInWords, client_told},
+        flows::{self, ApprovalNeed, ClientTold, DetailInWords, client_told},
         time::rfc3339,
     },
 };
@@ -178,7 +178,7 @@ async fn approve(
             Ok(question) => question,
             Err(denial) => return Err(not_grantable(app, caller, &asked, denial).await?),
         };
-        let acr = match verdict {
+        let needs = match verdict {
             Verdict::Granted { grant, requirements } => {
                 let yes = yes(&asked, &question, (grant, requirements, session));
                 if commit(app, caller, &asked.id, yes).await? {
@@ -190,10 +190,11 @@ async fn approve(
             Verdict::Denied(denial) => {
                 return Err(not_grantable(app, caller, &asked, denial).await?);
             }
-            Verdict::ProveMore(acr) => Some(acr),
-            Verdict::Assert => None,
+            Verdict::ProveMore(acr) => ApprovalNeed::Proof(acr),
+            Verdict::SignOn(slug) => ApprovalNeed::SignOn(slug),
+            Verdict::Assert => ApprovalNeed::Assertion,
         };
-        return lead_to_flow(app, caller, (&account, &asked), (question, acr)).await;
+        return lead_to_flow(app, caller, (&account, &asked), (question, needs)).await;
     }
     Err(Problem::UNAVAILABLE)
 }
@@ -238,10 +239,10 @@ async fn lead_to_flow(
     app: &App,
     caller: &mut Caller,
     (account, asked): (&crate::domain::account::Known, &ApprovalAsked),
-    (question, acr): (ConsentQuestion, Option<Acr>),
+    (question, needs): (ConsentQuestion, ApprovalNeed),
 ) -> Result<Response, Problem> {
     let present = &caller.present;
-    let yes = flows::Yes { present, account, asked, question, acr };
+    let yes = flows::Yes { present, account, asked, question, needs };
     let (document, cookie) = flows::begin_approval(app, &mut caller.source, yes).await?;
     let flow = serde_json::to_value(document).expect("plain data with text keys is JSON");
     Ok(with_cookie(STEP_UP_REQUIRED.with_member("flow", flow), cookie))

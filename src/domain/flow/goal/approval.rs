@@ -28,6 +28,10 @@ impl Goal for Approval {
         true
     }
 
+    fn takes_sign_on(&self) -> bool {
+        true
+    }
+
     fn next(&self, open: &Open, case: &Case<'_>) -> Next {
         let (Some(asked), Some(facts)) = (case.approval, case.facts) else {
             return Next::Fail(Denial::Stopped);
@@ -58,6 +62,7 @@ impl Goal for Approval {
                 Next::End(Ending { grant: Some(grant), requirements, ..ending })
             }
             Verdict::ProveMore(acr) => Next::Ask(Question::More(acr)),
+            Verdict::SignOn(slug) => Next::Ask(Question::SignOn(slug)),
             Verdict::Assert => Next::Ask(Question::Credential),
             Verdict::Denied(denial) => Next::Fail(denial),
         }
