@@ -35,9 +35,12 @@ async fn a_person_links_and_unlinks_a_sign_in_on_their_page() {
         assert!(visitor.says("Other") && visitor.says(ANA), "{}", visitor.html());
         visitor.send("confirm", &[("decision", "allow")]).await;
         assert_eq!(visitor.at, SECURITY);
+        let offer = format!("value=\"{connection}\"");
+        assert!(!visitor.html().contains(&offer), "it is linked: {}", visitor.html());
         visitor.go(&visitor.link("/account/security?do=unlink")).await;
         visitor.shows_either("Unlink it?", "Desligar?");
         visitor.send("unlink", &[]).await;
+        assert!(visitor.html().contains(&offer), "{}", visitor.html());
         assert!(!visitor.html().contains("do=unlink"), "{}", visitor.html());
     }
     // A person who may link none sees nothing of it.

@@ -238,7 +238,7 @@ impl Asking<'_> {
             Section::Security => {
                 let codes_left = self.person.credentials.recovery_codes;
                 let (passkeys, identities) = (self.passkeys().await?, self.identities().await?);
-                let connections = self.connections().await?;
+                let connections = self.connections(&identities).await?;
                 SectionView::Security { passkeys, channels, codes_left, identities, connections }
             }
             Section::Sessions => SectionView::Sessions(self.sessions().await?),
@@ -274,12 +274,13 @@ impl Asking<'_> {
         Ok(list.items.into_iter().map(quoted).collect())
     }
 
-    /// Lists the providers of which the person may link an identity.
-    async fn connections(&self) -> Result<Vec<Connection>, Problem> {
+    /// Lists the providers of which the person may link an identity and has none yet.
+    async fn connections(&self, linked: &[Identity]) -> Result<Vec<Connection>, Problem> {
         let list: Items<Connection> =
             self.operations.read(routes::MY_CONNECTIONS, String::new()).await?;
+        let is_new = |one: &Connection| linked.iter().all(|linked| linked.connection.id != one.id);
         let quoted = |one: Connection| Connection { name: quotable(&one.name), ..one };
-        Ok(list.items.into_iter().map(quoted).collect())
+        Ok(list.items.into_iter().filter(is_new).map(quoted).collect())
     }
 
     pub async fn organizations(&self) -> Result<Vec<Organization>, Problem> {
