@@ -4,6 +4,7 @@ use crate::{
     api_caller::{Api, DIRECTORY},
     binary::{Installation, said},
     http::Answer,
+    me::records,
     person::{parameter, redirect, text},
     scim_caller::Scim,
     step_up::dora,
@@ -248,6 +249,11 @@ async fn what_a_connection_believes_a_person_changes_who_has_proved_two_factors(
     let keys = "/api/organizations/acme/apikeys";
     let asked = json!({ "name": "filler", "permissions": ["connections:write"] });
     dora.post(keys, &asked).await.problem(403, "permission_not_held");
+    // The customer reads of each refusal, of one that repeats once a minute.
+    let refusals = records(&server, "api.refused").await;
+    for code in ["step_up_required", "person_required", "permission_not_held"] {
+        assert!(refusals.iter().any(|detail| detail["code"] == code), "{code}: {refusals:?}");
+    }
     let reads = json!({ "name": "reader", "permissions": ["connections:read"] });
     let rita = Api::of(&server, "rita@acme.test", &format!("{SCOPE} apikeys:read")).await;
     assert_eq!(rita.post(keys, &reads).await.status, 201);

@@ -131,7 +131,16 @@ async fn admit(
         (caller, home) = let_in(context.clone(), &presented).await?;
     };
     caller.note_use(&app);
+    if let Some(code) = forbidden(&answer) {
+        note_refusal(&app, &caller, operation.name, code).await?;
+    }
     Ok(answer)
+}
+
+/// Returns why an operation itself has refused the caller, if it was for want of authority.
+fn forbidden(answer: &Answer) -> Option<&'static str> {
+    let problem = answer.as_ref().err()?;
+    (problem.status == StatusCode::FORBIDDEN).then_some(problem.code)
 }
 
 /// Tells whether another change came between.
@@ -212,6 +221,9 @@ pub async fn serve_page(
         let call = Call::new(&app, (&caller, &home), &incoming, &body);
         let answer = (operation.handle)(call).await;
         if !tries.go_on_if(is_conflict(&answer)) {
+            if let Some(code) = forbidden(&answer) {
+                note_refusal(&app, &caller, operation.name, code).await?;
+            }
             return answer;
         }
     }
