@@ -1,7 +1,7 @@
 //! Who calls, for which organization, and what they hold there.
 
 use super::{
-    call::PERMISSION_REQUIRED,
+    admission::PERMISSION_REQUIRED,
     credential::Credential,
     denied::Denied,
     presented::{PresentedCredential, invalid_token},

@@ -5,8 +5,9 @@
 //! serve other organizations as well.
 
 use super::{
+    admission::IN_PERSON,
     agent::{self, Agent},
-    call::{Answer, Call, IN_PERSON, gone, shown},
+    call::{Answer, Call, gone, shown},
     caller::SUSPENDED,
     change::{Change, NOT_HELD},
     page::PageRequest,

@@ -2,7 +2,8 @@
 //! message and what the sign-in would have become.
 
 use super::{
-    call::{Answer, Call, PERSON_REQUIRED, shown},
+    admission::PERSON_REQUIRED,
+    call::{Answer, Call, shown},
     connections::own,
 };
 use crate::http::{

@@ -1,7 +1,8 @@
 //! `/api/organizations/{organization}/connections`: the providers by which members sign in (adr/0135).
 
 use super::{
-    call::{Answer, Call, PERSON_REQUIRED, gone, shown},
+    admission::PERSON_REQUIRED,
+    call::{Answer, Call, gone, shown},
     caller::SUSPENDED,
     change::{Change as Changing, NOT_HELD},
     page::PageRequest,

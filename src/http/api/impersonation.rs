@@ -5,7 +5,8 @@
 //! it changes no credential, gives no consent and approves nothing.
 
 use super::{
-    call::{Answer, Call, LONGEST_REASON},
+    admission::LONGEST_REASON,
+    call::{Answer, Call},
     caller::{Holder, Token},
     change::NOT_HELD,
 };

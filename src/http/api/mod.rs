@@ -17,6 +17,7 @@
 
 mod accounts;
 mod activity;
+mod admission;
 mod agent;
 mod audit;
 mod call;
@@ -49,7 +50,8 @@ mod tries;
 mod webhooks;
 mod words;
 
-pub use call::{IN_PERSON, PERMISSION_REQUIRED, PageCall, administered, note_refusal, reason};
+pub use admission::{IN_PERSON, PERMISSION_REQUIRED, administered, note_refusal, reason};
+pub use call::PageCall;
 pub use caller::{Authority, Caller, Holder, SUSPENDED};
 pub use change::EXISTS;
 pub use denied::Denied;
