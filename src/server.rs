@@ -14,8 +14,7 @@ use crate::{
     http::{
         App, AppOptions, Channels,
         operator::{Leaving, Operator},
-        router::{self, Extras},
-        scim,
+        router, scim,
     },
     messages::Messages,
     system::{GivenUp, System, SystemError, SystemOptions},
@@ -129,6 +128,7 @@ impl Running {
             addresses: addresses.clone(),
             screens: plan.screens,
             links: plan.links,
+            security_txt: plan.security_txt,
             dpop_nonce: plan.dpop_nonce,
             mutual_tls,
             registration: plan.registration,
@@ -146,7 +146,7 @@ impl Running {
             locale: plan.locale,
             mailbox: messages.mailbox(),
         };
-        let extras = Extras { screens: options.screens, mailbox: options.mailbox.is_some() };
+        let extras = options.extras();
         // Boxed: everything that requests are served with is built in it.
         let app = Box::pin(App::new(&system, options, Arc::new(router::vitals(extras)))).await?;
         let inviting = scim::inviting(app.clone(), tree.inviter_every);

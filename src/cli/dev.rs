@@ -4,7 +4,7 @@ use super::{
     Failure, apply, say, serve,
     settings::{
         CommandSettings, DEV_FOLDER, complete_options, dev_store, lifetimes, links,
-        password_policy, rates, read_folder, sign_up, workbench_at,
+        password_policy, rates, read_folder, security_txt, sign_up, workbench_at,
     },
 };
 use crate::{
@@ -105,6 +105,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
         lifetimes: lifetimes(&config.lifetimes, &config.assurance),
         screens: config.screens.enabled,
         links: links(&config.links),
+        security_txt: security_txt(&config.security_txt),
         locale: config.screens.default_locale,
         hosts: Hosts::Loopback,
         proxies: Vec::new(),

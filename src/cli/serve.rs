@@ -5,7 +5,8 @@ use super::{
     certificate::{self, Concern},
     chain,
     settings::{
-        CommandSettings, cannot_start, complete_options, lifetimes, links, no_store, rates, sign_up,
+        CommandSettings, cannot_start, complete_options, lifetimes, links, no_store, rates,
+        security_txt, sign_up,
     },
     unsupported_settings,
 };
@@ -124,6 +125,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         lifetimes: lifetimes(&config.lifetimes, &config.assurance),
         screens: config.screens.enabled,
         links: links(&config.links),
+        security_txt: security_txt(&config.security_txt),
         locale: config.screens.default_locale,
         hosts: Hosts::Any,
         proxies: if config.public_proxy { config.trusted_proxies } else { Vec::new() },

@@ -361,9 +361,22 @@ pub(super) fn sign_up(given: &config::SignUp) -> http::SignUp {
 
 /// Where people are sent, as the endpoints take it.
 pub(super) fn links(given: &config::Links) -> http::Links {
-    let config::Links { sign_in, device, approval, recovery, invitation, verify_email } =
-        given.clone();
-    http::Links { sign_in, device, approval, recovery, invitation, verify_email }
+    let config::Links {
+        sign_in,
+        device,
+        approval,
+        recovery,
+        invitation,
+        verify_email,
+        change_password,
+    } = given.clone();
+    http::Links { sign_in, device, approval, recovery, invitation, verify_email, change_password }
+}
+
+/// Where a weakness is reported, as the endpoints take it.
+pub(super) fn security_txt(given: &config::SecurityTxt) -> Option<http::SecurityTxt> {
+    let config::SecurityTxt { contact, policy } = given.clone();
+    Some(http::SecurityTxt { contact: contact?, policy })
 }
 
 /// The same with what is read from files and called outside; `fault` is told why something cannot be.

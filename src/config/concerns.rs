@@ -62,7 +62,8 @@ impl Config {
 
     /// Looks whether a mail would lead to a page that is not there.
     fn missing_links(&self) -> Option<Concern> {
-        let Links { sign_in, device, approval, recovery, invitation, verify_email } = &self.links;
+        let Links { sign_in, device, approval, recovery, invitation, verify_email, .. } =
+            &self.links;
         let links = [
             ("sign_in", sign_in),
             ("device", device),

@@ -47,6 +47,7 @@ pub struct Config {
     pub outbound: Outbound,
     pub dns: Dns,
     pub geo: Geo,
+    pub security_txt: SecurityTxt,
     pub log: Log,
     pub limits: Limits,
 }
@@ -108,6 +109,7 @@ pub struct Links {
     pub recovery: Option<Url>,
     pub invitation: Option<Url>,
     pub verify_email: Option<Url>,
+    pub change_password: Option<Url>,
 }
 
 /// How mail is sent, and from which sender.
@@ -199,6 +201,14 @@ pub struct Geo {
     pub database: Option<PathBuf>,
 }
 
+/// What `security.txt` says (RFC 9116); nothing is served without a contact.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecurityTxt {
+    /// A URI, exactly as written.
+    pub contact: Option<String>,
+    pub policy: Option<Url>,
+}
+
 /// The security log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
@@ -272,6 +282,7 @@ impl Config {
             outbound: Outbound::default(),
             dns: Dns::default(),
             geo: Geo::default(),
+            security_txt: SecurityTxt::default(),
             log: Log::default(),
             limits: Limits::default(),
         }

@@ -179,6 +179,16 @@ pub(super) fn web_url(text: &str) -> Parsed<Url> {
     }
 }
 
+/// Reads a URI at which a person or a program is reached (RFC 9116 §2.5.3).
+pub(super) fn contact(text: String) -> Parsed<String> {
+    let is_line = text.bytes().all(|byte| byte.is_ascii_graphic());
+    let known = ["mailto:", "https://", "tel:"].into_iter().find(|scheme| text.starts_with(scheme));
+    match known.filter(|scheme| is_line && text.len() > scheme.len()) {
+        Some(_) => Ok(text),
+        None => Err("is not a URI like mailto:security@example.com, https://… or tel:…".to_owned()),
+    }
+}
+
 /// Reads `file:///path`.
 pub(super) fn file_url(text: &str) -> Parsed<PathBuf> {
     let path =

@@ -32,8 +32,8 @@ pub use concerns::Concern;
 pub use document::{Document, Located};
 pub use effective::{
     Assurance, Config, Dns, Dpop, Geo, Keys, Lifetimes, Limits, Links, Log, Mail, Mtls, Operator,
-    Outbound, PasskeyRules, PasswordRules, PerAddress, Registration, Screens, SignUp, Sms, Store,
-    Tls,
+    Outbound, PasskeyRules, PasswordRules, PerAddress, Registration, Screens, SecurityTxt, SignUp,
+    Sms, Store, Tls,
 };
 pub use file::{read_bytes, read_text, read_text_from, unreadable};
 pub use layers::{Flag, Sources};

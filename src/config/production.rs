@@ -109,6 +109,8 @@ impl Config {
             ("links.recovery", self.links.recovery.as_ref()),
             ("links.invitation", self.links.invitation.as_ref()),
             ("links.verify_email", self.links.verify_email.as_ref()),
+            ("links.change_password", self.links.change_password.as_ref()),
+            ("security_txt.policy", self.security_txt.policy.as_ref()),
             ("sms.transport", sms),
             ("password.breach_check", breach_check),
             ("claims.hook", self.claims_hook.as_ref()),
@@ -122,6 +124,10 @@ impl Config {
         if matches!(self.mail.transport, Some(MailTransport::Smtp(_))) && self.mail.from.is_none() {
             let text = "is not set, and mail.transport needs it";
             refusals.push(Refusal::of("mail.from", text));
+        }
+        if self.security_txt.policy.is_some() && self.security_txt.contact.is_none() {
+            let text = "is not set, and security_txt.policy needs it";
+            refusals.push(Refusal::of("security_txt.contact", text));
         }
     }
 

@@ -154,7 +154,7 @@ impl App {
         options: AppOptions,
         vitals: Arc<Vitals>,
     ) -> Result<Self, StartError> {
-        let fixed = Fixed::new(options.key_set_age);
+        let (fixed, extras) = (Fixed::new(options.key_set_age), options.extras());
         let origins: Arc<[HeaderValue]> = options.links.origins();
         let means = means_of_passwords(system, &vitals);
         let configured = Configured {
@@ -180,6 +180,7 @@ impl App {
             client_origins,
             cookies: CookieNames::new(&options.issuer),
             deadline: options.limits.deadline,
+            extras,
             flow_rules: options.flow_rules,
             hosts: options.hosts,
             lifetimes: options.lifetimes,
@@ -191,6 +192,7 @@ impl App {
             dpop_nonce: options.dpop_nonce,
             registration: options.registration,
             screens: options.screens,
+            security_txt: options.security_txt,
             sign_up: options.sign_up,
         };
         Ok(Self(Arc::new(Inner {

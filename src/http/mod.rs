@@ -17,7 +17,7 @@
 //! | `grants` | what a token, an API key or a grant is worth now, and for which API |
 //! | `authorization` | what decides about an authorization request, and how it is answered |
 //! | `issuing` | tokens for grants |
-//! | [`flows`], `oauth`, [`api`], `me`, `related_origins` | the endpoints, one file each; [`api`] is a table of operations and one guard |
+//! | [`flows`], `oauth`, [`api`], `me`, `related_origins`, `well_known` | the endpoints, one file each; [`api`] is a table of operations and one guard |
 //! | `scim` | the same for SCIM, with the callers of [`api`] |
 //! | `screens`, `playground`, `mailbox` | pages: hosted ones, drawn from the documents of flows, and those of a development server |
 //! | `layers` | what stands around every endpoint |
@@ -54,9 +54,12 @@ pub mod scim;
 mod screens;
 pub mod time;
 pub mod vitals;
+mod well_known;
 
 pub use app::App;
 pub use hosts::Hosts;
 pub use limits::request_permits::Limits;
 pub use new_password::{About, NewPasswords, PasswordDependencies};
-pub use options::{AppOptions, Channels, Lifetimes, Links, MutualTls, PasswordOptions, SignUp};
+pub use options::{
+    AppOptions, Channels, Lifetimes, Links, MutualTls, PasswordOptions, SecurityTxt, SignUp,
+};

@@ -57,13 +57,16 @@ pub struct Links {
     pub recovery: Option<Url>,
     pub invitation: Option<Url>,
     pub verify_email: Option<Url>,
+    pub change_password: Option<Url>,
 }
 
 impl Links {
     /// Lists the origins of the pages that the links lead to.
     pub fn origins(&self) -> Arc<[HeaderValue]> {
-        let Self { sign_in, device, approval, recovery, invitation, verify_email } = self;
-        let pages = [sign_in, device, approval, recovery, invitation, verify_email];
+        let Self { sign_in, device, approval, recovery, invitation, verify_email, change_password } =
+            self;
+        let pages =
+            [sign_in, device, approval, recovery, invitation, verify_email, change_password];
         let pages = pages.into_iter().flatten();
         let origins = pages.map(|page| page.origin().ascii_serialization());
         origins.filter_map(|origin| HeaderValue::try_from(origin).ok()).collect()
@@ -76,6 +79,34 @@ pub struct SignUp {
     pub open: bool,
     /// How many bits of a proof of work a profile must bring; 0 for none.
     pub proof_of_work_bits: u32,
+}
+
+/// Where a weakness is reported (RFC 9116).
+#[derive(Clone, Debug)]
+pub struct SecurityTxt {
+    /// A URI.
+    pub contact: String,
+    /// The page that says how reports are handled.
+    pub policy: Option<Url>,
+}
+
+/// What is served beside the endpoints that every installation has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extras {
+    /// Pages of ours, for people.
+    pub screens: bool,
+    /// What a development server sent.
+    pub mailbox: bool,
+    /// The way to the page on which a password is changed.
+    pub change_password: bool,
+    /// Where a weakness is reported.
+    pub security_txt: bool,
+}
+
+impl Extras {
+    /// Everything that can be served.
+    pub const ALL: Self =
+        Self { screens: true, mailbox: true, change_password: true, security_txt: true };
 }
 
 /// How clients come with certificates of their own (RFC 8705).
@@ -104,6 +135,8 @@ pub struct AppOptions {
     pub screens: bool,
     /// Where people are sent, where they get no pages of ours.
     pub links: Links,
+    /// Where a weakness is reported, if anything is said of it.
+    pub security_txt: Option<SecurityTxt>,
     /// Whether every proof of a client needs a nonce of ours (RFC 9449 §8).
     pub dpop_nonce: bool,
     /// How clients come with certificates, if they can.
@@ -136,6 +169,18 @@ pub struct AppOptions {
     pub channels: Channels,
     /// Where everything sent can be read; a development server has one.
     pub mailbox: Option<Arc<Mailbox>>,
+}
+
+impl AppOptions {
+    /// Says what is served beside the endpoints that every installation has.
+    pub fn extras(&self) -> Extras {
+        Extras {
+            screens: self.screens,
+            mailbox: self.mailbox.is_some(),
+            change_password: self.screens || self.links.change_password.is_some(),
+            security_txt: self.security_txt.is_some(),
+        }
+    }
 }
 
 /// What is asked of a new password.

@@ -1,5 +1,6 @@
 //! What is served: the table of endpoints (`routes`) with its handlers, and the layers around every one of them.
 
+pub use super::options::Extras;
 use super::{
     answer::error::{ErrorFormat, Problem, Stopped},
     api,
@@ -20,6 +21,7 @@ use super::{
     playground, related_origins, routes, scim,
     screens::{self, Screen},
     vitals::Vitals,
+    well_known,
 };
 use axum::{
     Router,
@@ -169,6 +171,8 @@ macro_rules! table {
         scim { $($scim:tt)* }
         screens { $($screens:tt)* }
         pages { $($pages:tt)* }
+        change_password { $($change_password:tt)* }
+        security_txt { $($security_txt:tt)* }
         playground { $($playground:tt)* }
         mailbox { $($mailbox:tt)* }
     ) => {
@@ -182,6 +186,10 @@ macro_rules! table {
         const SCREENS: &[Route] = screen_routes!($($screens)*);
         /// Served beside the screens.
         const PAGES: &[Route] = handled!($($pages)*);
+        /// Served where people get pages of ours, or are sent to another page for it.
+        const CHANGE_PASSWORD: &[Route] = handled!($($change_password)*);
+        /// Served where the operator says where a weakness is reported.
+        const SECURITY_TXT: &[Route] = handled!($($security_txt)*);
         /// Served under `dev` where people get pages of ours.
         const PLAYGROUND: &[Route] = handled!($($playground)*);
         /// Served where there is a mailbox: under `dev`.
@@ -201,23 +209,16 @@ fn drawn(screen: Screen) -> MethodRouter<App> {
     })
 }
 
-/// What is served beside the endpoints that every installation has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extras {
-    /// Pages of ours, for people.
-    pub screens: bool,
-    /// What a development server sent.
-    pub mailbox: bool,
-}
-
 /// Lists the routes that are served.
 fn served(extras: Extras) -> impl Iterator<Item = &'static Route> {
-    let Extras { screens, mailbox } = extras;
+    let Extras { screens, mailbox, change_password, security_txt } = extras;
     let drawn = SCREENS.iter().chain(PAGES).filter(move |_| screens);
+    let passwords = CHANGE_PASSWORD.iter().filter(move |_| change_password);
+    let security = SECURITY_TXT.iter().filter(move |_| security_txt);
     let playground = PLAYGROUND.iter().filter(move |_| screens && mailbox);
     let mails = MAILBOX.iter().filter(move |_| mailbox);
     let fixed = STANDARDS.iter().chain(FLOWS).chain(ME).chain(API).chain(SCIM);
-    fixed.chain(drawn).chain(playground).chain(mails)
+    fixed.chain(drawn).chain(passwords).chain(security).chain(playground).chain(mails)
 }
 
 /// An endpoint as `docs/endpoints.md` lists it.
@@ -229,7 +230,7 @@ pub struct Documented {
 
 /// Lists everything that can be served, in the order of the table; each operation of flows, `/me` and the API by itself.
 pub fn documented() -> impl Iterator<Item = Documented> {
-    served(Extras { screens: true, mailbox: true }).flat_map(|route| {
+    served(Extras::ALL).flat_map(|route| {
         let (path, about) = (route.path, route.about.trim());
         let row = |methods: &[&str]| Documented { methods: methods.join(", "), path, about };
         match route.endpoint {
@@ -283,7 +284,7 @@ fn whole(app: &App, steps: Option<&Steps>, is_wanted: impl Fn(&Route) -> bool) -
         believed: app.settings.mutual_tls.as_ref().is_some_and(|mutual_tls| mutual_tls.forwarded),
         addresses: app.limits.request_permits.addresses.clone(),
     };
-    let extras = Extras { screens: app.settings.screens, mailbox: app.mailbox.is_some() };
+    let extras = app.settings.extras;
     let mut whole = Router::new();
     for callers in [Callers::AnySite, Callers::OurPages, Callers::NoPage] {
         for error_format in [ErrorFormat::OAuth, ErrorFormat::Problem, ErrorFormat::Scim] {

@@ -4,7 +4,7 @@
 //!
 //! | section | a row says | read by |
 //! |---|---|---|
-//! | `standards`, `pages`, `playground`, `mailbox` | who may call it, how its refusals are worded, what it takes of its caller, its methods and handlers | `router` |
+//! | `standards`, `pages`, `change_password`, `security_txt`, `playground`, `mailbox` | who may call it, how its refusals are worded, what it takes of its caller, its methods and handlers | `router` |
 //! | `flows`, `me` | each operation: method, handler, name, status, body and summary | `router`, `me`, the OpenAPI document |
 //! | `api` | nothing: the operations of a path are rows of `api::OPERATIONS` | `router`, the OpenAPI document |
 //! | `scim` | nothing: the operations of a path are rows of `scim::OPERATIONS` | `router` |
@@ -258,6 +258,8 @@ macro_rules! endpoints {
             ORGANIZATION "/organization" ("sign_in")
         }
         pages {
+            /// Where passkeys are made and looked after (Passkey Endpoints).
+            PASSKEY_ENDPOINTS "/.well-known/passkey-endpoints" (AnySite Problem Open, GET well_known::passkey_endpoints)
             /// Leads to the account, under `dev` to the playground.
             ROOT "/" (NoPage Problem Open, GET screens::home)
             /// Style sheet, script and pictures.
@@ -266,6 +268,14 @@ macro_rules! endpoints {
             BRAND_ASSETS "/assets/brand/{file}" (NoPage Problem Open, GET screens::brand::get)
             /// The logos of clients.
             CLIENT_ASSETS "/assets/client/{file}" (NoPage Problem Open, GET screens::brand::get_of_client)
+        }
+        change_password {
+            /// Leads to the page on which a password is changed.
+            CHANGE_PASSWORD "/.well-known/change-password" (NoPage Problem Open, GET well_known::change_password)
+        }
+        security_txt {
+            /// Where a weakness is reported (RFC 9116).
+            SECURITY_TXT "/.well-known/security.txt" (AnySite Problem Open, GET well_known::security_txt)
         }
         playground {
             /// An application inside a page.

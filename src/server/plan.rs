@@ -11,8 +11,8 @@ use crate::{
         flow::{Goal, Rules},
     },
     http::{
-        Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp, flows::steps::Steps,
-        limits::pace::Rates,
+        Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions, SecurityTxt, SignUp,
+        flows::steps::Steps, limits::pace::Rates,
     },
     messages::Messages,
     outbound::{DnsResolver, Outbound, Policy, TxtResolver},
@@ -39,6 +39,8 @@ pub struct Plan {
     pub screens: bool,
     /// Where people are sent.
     pub links: Links,
+    /// Where a weakness is reported, if anything is said of it.
+    pub security_txt: Option<SecurityTxt>,
     /// The language of people who have not said theirs.
     pub locale: Locale,
     pub hosts: Hosts,

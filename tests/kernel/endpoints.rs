@@ -25,7 +25,7 @@ fn every_endpoint_is_documented_and_no_other() {
 
 #[test]
 fn every_path_is_served_once_and_has_a_method() {
-    let all: Vec<&str> = paths(Extras { screens: true, mailbox: true }).collect();
+    let all: Vec<&str> = paths(Extras::ALL).collect();
     for path in &all {
         assert_eq!(all.iter().filter(|other| *other == path).count(), 1, "{path}");
         assert!(documented().any(|one| one.path == *path), "{path} has no operation");

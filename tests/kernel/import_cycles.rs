@@ -39,6 +39,7 @@ const ROOMS_OF_HTTP: &[&str] = &[
     "scim",
     "me",
     "related_origins",
+    "well_known",
     "screens",
     "playground",
     "mailbox",

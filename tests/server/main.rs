@@ -230,4 +230,5 @@ mod upstream_provider;
 mod userinfo;
 mod webhook_receiver;
 mod webhooks;
+mod well_known;
 mod zone_server;

@@ -27,7 +27,7 @@ fn filled(path: &str) -> String {
 }
 
 fn everything() -> impl Iterator<Item = (&'static str, Takes)> {
-    taking(Extras { screens: true, mailbox: true })
+    taking(Extras::ALL)
 }
 
 const ROLES: &str = "

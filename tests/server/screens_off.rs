@@ -51,8 +51,8 @@ const FORM: &str = "Accept: text/html\r\nContent-Type: application/x-www-form-ur
 const PREFLIGHT: &str = "Origin: https://app.example.com\r\n\
     Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: content-type\r\n";
 
-const ON: Extras = Extras { screens: true, mailbox: true };
-const OFF: Extras = Extras { screens: false, mailbox: true };
+const ON: Extras = Extras { security_txt: false, ..Extras::ALL };
+const OFF: Extras = Extras { screens: false, change_password: false, ..ON };
 
 /// Every path of the router's that is there only with screens, its parameters filled in.
 fn only_with_screens() -> Vec<String> {

@@ -23,7 +23,9 @@ use porteiro::{
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
-    http::{Hosts, Lifetimes, Limits, Links, PasswordOptions, SignUp, limits::pace::Rates},
+    http::{
+        Hosts, Lifetimes, Limits, Links, PasswordOptions, SecurityTxt, SignUp, limits::pace::Rates,
+    },
     messages::{Mailbox, Messages},
     outbound::{DnsResolver, Outbound, Policy, Resolver, TxtResolver},
     provisioning::{self, ApplyError, File, Plan as Applied},
@@ -178,6 +180,8 @@ pub struct TestOptions {
     /// in both settings.
     pub screens: bool,
     pub links: Links,
+    /// Where a weakness is reported.
+    pub security_txt: Option<SecurityTxt>,
     pub lifetimes: Lifetimes,
     /// Whether proofs need a nonce.
     pub dpop_nonce: bool,
@@ -238,6 +242,7 @@ impl Default for TestOptions {
             drain,
             screens: screens_by_default(),
             links,
+            security_txt: None,
             lifetimes: LIFETIMES,
             dpop_nonce: false,
             tls: None,
@@ -422,6 +427,7 @@ async fn start(options: TestOptions, place: Place) -> Result<Running, ServerErro
         lifetimes: options.lifetimes,
         screens: options.screens,
         links: options.links,
+        security_txt: options.security_txt,
         locale: porteiro::domain::Locale::English,
         hosts: options.hosts,
         proxies: options.proxies,

@@ -129,6 +129,7 @@ approval = "https://app.example.com/approve"
 recovery = "https://app.example.com/recover"
 invitation = "https://app.example.com/invited"
 verify_email = "https://app.example.com/verify"
+change_password = "https://app.example.com/password"
 [mail]
 transport = "smtps://user:pass@mail.example.com"
 from = "Example ID <id@example.com>"
@@ -162,6 +163,9 @@ extra_ca = "corp-ca.pem"
 servers = ["127.0.0.1:5353"]
 [geo]
 database = "/var/lib/GeoIP/city.mmdb"
+[security_txt]
+contact = "mailto:security@example.com"
+policy = "https://example.com/security"
 [log]
 keep_days = 400
 [limits]
@@ -227,6 +231,32 @@ fn transports_are_read_as_written() {
         assert_eq!(url.as_str(), "https://sms.example.com/send");
         assert_eq!(secret.unwrap().expose(), b"to ken");
     }
+}
+
+#[test]
+fn a_contact_is_a_uri_on_one_line() {
+    let contact = |value: &str| {
+        let given = TestSources::nothing().variable("PORTEIRO_SECURITY_TXT__CONTACT", value);
+        given.load().map(|loaded| loaded.config.security_txt.contact.unwrap())
+    };
+    for right in ["mailto:a@b.test", "https://b.test/report", "tel:+351-910-000-000"] {
+        assert_eq!(contact(right).unwrap(), right);
+    }
+    for wrong in [
+        "",
+        "a@b.test",
+        "mailto:",
+        "http://b.test/report",
+        "javascript:alert(1)",
+        "mailto:a@b.test\nCanonical: https://evil.test",
+        "mailto:ana maria@b.test",
+    ] {
+        let refused = contact(wrong).unwrap_err()[0].to_string();
+        assert!(refused.starts_with("security_txt.contact "), "{wrong}: {refused}");
+    }
+    let alone = TestSources::file("[security_txt]\npolicy = \"https://b.test/security\"\n").unfit();
+    let needs = "security_txt.contact: is not set, and security_txt.policy needs it";
+    assert!(alone.iter().any(|line| line == needs), "{alone:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::{
     http::{
         cookies::CookieNames,
         hosts::Hosts,
-        options::{Channels, Lifetimes, Links, MutualTls, SignUp},
+        options::{Channels, Extras, Lifetimes, Links, MutualTls, SecurityTxt, SignUp},
     },
 };
 use axum::http::HeaderValue;
@@ -20,6 +20,8 @@ pub(in crate::http) struct Settings {
     pub deadline: Duration,
     /// Whether every proof of a client needs a nonce of ours.
     pub dpop_nonce: bool,
+    /// What is served beside the endpoints that every installation has.
+    pub extras: Extras,
     pub flow_rules: Arc<Rules>,
     /// Whose requests are answered.
     pub hosts: Hosts,
@@ -36,5 +38,7 @@ pub(in crate::http) struct Settings {
     pub registration: bool,
     /// Whether people get pages of ours.
     pub screens: bool,
+    /// Where a weakness is reported, if anything is said of it.
+    pub security_txt: Option<SecurityTxt>,
     pub sign_up: SignUp,
 }
