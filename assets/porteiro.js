@@ -92,6 +92,13 @@ if (says.length) {
   }, () => {});
 }
 
+// Tells the password manager which passkeys are good here, and what the person is called.
+const { unknown, account } = JSON.parse(document.querySelector("meta[name=passkeys]")?.content ?? "{}");
+const signal = (name, said) => { if (said) window.PublicKeyCredential?.[name]?.(said).catch(() => {}); };
+signal("signalUnknownCredential", unknown);
+signal("signalAllAcceptedCredentials", account);
+signal("signalCurrentUserDetails", account);
+
 for (const button of document.querySelectorAll("[data-reveal]")) {
   const field = document.getElementById(button.dataset.reveal);
   const [show, hide] = [button.textContent, button.dataset.hide];

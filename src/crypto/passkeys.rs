@@ -10,9 +10,11 @@
 
 mod answer;
 mod attestation;
+mod signal;
 
 pub use answer::PresentedPasskey;
 pub use attestation::{AttestationFault, AttestationPolicy};
+pub use signal::{AccountSignal, UnknownCredentialSignal};
 
 use super::{Dice, draw};
 use crate::domain::{
@@ -39,6 +41,8 @@ const LONGEST_ID: usize = 1_023;
 /// What begins and finishes the ceremonies of one issuer.
 pub struct Passkeys {
     library: Webauthn,
+    /// The domain that passkeys belong to.
+    rp_id: String,
     /// The issuer's and those of pages that may use its passkeys, each once.
     origins: Vec<String>,
     /// `None` where no passkey is asked for an attestation.
@@ -61,6 +65,13 @@ pub struct Registrant<'a> {
     pub email: &'a str,
     /// The e-mail address stands in for a name that is empty.
     pub display_name: &'a str,
+}
+
+impl<'a> Registrant<'a> {
+    /// What the authenticator calls the person.
+    fn shown_name(&self) -> &'a str {
+        if self.display_name.trim().is_empty() { self.email } else { self.display_name }
+    }
 }
 
 /// Why an answer is not accepted. It is for our log: callers are told nothing of it.
@@ -100,7 +111,8 @@ impl Passkeys {
                 origins.push(origin);
             }
         }
-        Some(Self { library: builder.build().ok()?, origins, attestation: None })
+        let (library, rp_id) = (builder.build().ok()?, domain.to_owned());
+        Some(Self { library, rp_id, origins, attestation: None })
     }
 
     /// Says whose attestation counts; without one none is asked for.
@@ -184,9 +196,8 @@ impl Passkeys {
         registrant: Registrant<'_>,
         passkeys: impl IntoIterator<Item = &'a Passkey>,
     ) -> Result<Ceremony, PasskeyError> {
-        let Registrant { account, email, display_name } = registrant;
-        let account = Uuid::parse_str(account).map_err(|_| PasskeyError::Account)?;
-        let name = if display_name.trim().is_empty() { email } else { display_name };
+        let (email, name) = (registrant.email, registrant.shown_name());
+        let account = Uuid::parse_str(registrant.account).map_err(|_| PasskeyError::Account)?;
         let ids = passkeys.into_iter().map(|passkey| URL_SAFE_NO_PAD.decode(&passkey.id));
         let exclude = ids.filter_map(Result::ok).collect();
         let (mut options, state) =

@@ -18,7 +18,7 @@ use crate::{
         assurance::Level,
         authorization::{Choice, ConsentQuestion, Denial, Request, RequestedGrant},
         client::redirect_uri,
-        flow::{Applicant, Channel, Flow, Open, Seed, Stage},
+        flow::{Applicant, Channel, Flow, Open, RECOVERY, Seed, Stage},
     },
     http::{
         answer::{authorization_error::refusal_of, private_json},
@@ -78,6 +78,9 @@ pub struct Document {
     /// It failed because the account cannot prove as much as it needs. For pages alone.
     #[serde(skip)]
     pub lacks_factor: bool,
+    /// The account that a recovery which is over has given back. For pages alone.
+    #[serde(skip)]
+    pub recovered: Option<String>,
     /// It has ended at the callback of a provider, and this browser was not told yet. For pages alone.
     #[serde(skip)]
     pub is_from_callback: bool,
@@ -177,6 +180,9 @@ impl Document {
             client.redirect_host = client.host.clone().filter(|_| consent.is_some());
         }
         let failed = request.and_then(|request| failed(app, flow, request));
+        let is_recovered = seed.kind == RECOVERY && state == "done";
+        let recovered = person.as_ref().filter(|_| is_recovered);
+        let recovered = recovered.map(|person| person.account.clone());
         let proof_of_work = ProofOfWork::of(app, id, seed, &steps);
         let named = named.and_then(|wanted| wanted.organization.as_deref());
         let of_client = || of_client(client.as_ref(), named);
@@ -206,6 +212,7 @@ impl Document {
             identifier: identifier(app, seed, flow, shows_codes).await,
             is_for_another: is_over_by(flow, &Denial::OtherPerson),
             lacks_factor: is_over_by(flow, &Denial::NotSureEnough),
+            recovered,
             is_from_callback: false,
             applicant: match flow {
                 Flow::Open(open) => open.applicant.clone(),
@@ -259,6 +266,7 @@ impl Document {
             identifier: None,
             is_for_another: false,
             lacks_factor: false,
+            recovered: None,
             is_from_callback: false,
             applicant: None,
             login_hint: None,

@@ -7,6 +7,7 @@ use super::{
     step_up,
 };
 use crate::{
+    crypto::passkeys::AccountSignal,
     domain::{
         Timestamp,
         account::{Command, Known, LONGEST_PASSKEY_NAME, Passkey as Held},
@@ -17,7 +18,7 @@ use crate::{
         answer::{error::Problem, private_json},
         app::App,
         extract::{context::RequestContext, json::Json},
-        people::notice::telling,
+        people::{notice::telling, passkey_signal::account_signal},
         time::rfc3339,
     },
 };
@@ -57,12 +58,24 @@ impl Passkey {
     }
 }
 
+/// The list, and what a page tells the password manager of its browser.
+#[derive(Serialize)]
+pub struct Passkeys {
+    #[serde(flatten)]
+    list: Items<Passkey>,
+    /// Goes into `PublicKeyCredential.signalAllAcceptedCredentials` and `signalCurrentUserDetails` as it is; absent where
+    /// the issuer has no passkeys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<AccountSignal>,
+}
+
 pub async fn list(
     State(app): State<App>,
     SignedIn { caller, .. }: SignedIn,
-) -> Result<Items<Passkey>, Problem> {
+) -> Result<Response, Problem> {
     let known = caller.known(&app).await?;
-    Ok(Items::whole(of_account(&known)))
+    let list = Items::whole(of_account(&known));
+    Ok(private_json(&Passkeys { list, signal: account_signal(&app, &known) }))
 }
 
 /// Lists the passkeys of an account.

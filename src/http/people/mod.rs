@@ -7,4 +7,5 @@ pub mod inviter;
 pub mod new_recovery_codes;
 pub mod notice;
 pub mod one_time_code;
+pub mod passkey_signal;
 pub mod session;

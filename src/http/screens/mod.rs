@@ -20,6 +20,7 @@
 //! | [`organization`] | `/organization`: what a member sees and changes of their organization |
 //! | [`proving`] | the flow in which a person proves once more who they are, and comes back |
 //! | [`initiated`] | a sign-in that a provider, or a link to it, begins |
+//! | [`passkey_signals`] | what a page tells password managers of passkeys |
 //! | [`leading`] | how a form leads to a page |
 //! | [`stopping`] | the page that stops a recovery, for the holder of the account's address |
 //! | [`trouble`] | pages for what cannot go on |
@@ -37,6 +38,7 @@ mod leading;
 mod offer;
 mod organization;
 mod pages;
+mod passkey_signals;
 pub mod preferences;
 mod proving;
 pub mod shell;

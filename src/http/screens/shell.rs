@@ -35,6 +35,8 @@ pub struct Shell<'a> {
     pub again: Option<Vec<(&'static str, String)>>,
     /// Of the organization whose page it is, if it is one's.
     pub brand: Option<BrandShown>,
+    /// What the page tells the password manager of its browser, as JSON.
+    pub signals: Option<String>,
     cookie: Option<HeaderValue>,
 }
 
@@ -62,6 +64,7 @@ impl<'a> Shell<'a> {
             nonce: draw_text(&*app.dice, 16),
             again: None,
             brand: None,
+            signals: None,
             cookie: preferences.cookie(app),
         }
     }
@@ -75,6 +78,12 @@ impl<'a> Shell<'a> {
     /// Says whose page it is.
     pub fn of_brand(mut self, brand: Option<BrandShown>) -> Self {
         self.brand = brand;
+        self
+    }
+
+    /// Says what the page tells the password manager of its browser.
+    pub fn telling(mut self, signals: Option<String>) -> Self {
+        self.signals = signals;
         self
     }
 

@@ -3,6 +3,7 @@
 use super::{
     Screen, account, brand, initiated, organization,
     pages::{self, Beside, Returning},
+    passkey_signals,
     preferences::Preferences,
     shell::Shell,
     stopping,
@@ -100,6 +101,7 @@ pub async fn get(
             let shell = Shell::new(&app, preferences, document.ui_locales.as_deref());
             let shell = shell.at(pages::parameters(&document, &query));
             let shell = shell.of_brand(brand::of_page(&app, &document).await);
+            let shell = shell.telling(passkey_signals::of_flow(&app, &document, &query).await);
             let page = match pages::after_callback(&shell, &document) {
                 Some(page) => {
                     cookies.push(callback_result::forget(&app));

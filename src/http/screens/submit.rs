@@ -9,7 +9,7 @@
 use super::{
     Screen, account, brand, fields,
     leading::{path_of, to},
-    offer, organization, pages,
+    offer, organization, pages, passkey_signals,
     preferences::Preferences,
     shell::Shell,
     stopping,
@@ -98,7 +98,7 @@ pub async fn post(
     let submitted = Submitted { app: &app, steps: &steps, context, address, form: &form };
     match submitted.take(headers).await {
         Ok(taken) => follow(&app, preferences, taken, &form).await,
-        Err(refused) => refuse(&app, screen, &form, &refused),
+        Err(refused) => refuse(&app, screen, &form, &refused).await,
     }
 }
 
@@ -190,6 +190,8 @@ async fn follow(app: &App, preferences: Preferences, taken: Followed, form: &For
     let Followed { answer: FlowAnswer { document, cookies }, step, leaves_to } = taken;
     let shell = Shell::new(app, preferences, document.ui_locales.as_deref());
     let shell = shell.of_brand(brand::of_page(app, &document).await);
+    let signals = passkey_signals::of_flow(app, &document, &Form::default()).await;
+    let shell = shell.telling(signals);
     let said_no = form.get("decision") == Some("deny");
     let page = if let Some(to) = leaves_to {
         let named = form.get("connection");
@@ -218,7 +220,7 @@ fn to_invitation(form: &Form) -> Option<Response> {
 }
 
 /// Leads back to the page of the form, which says what was wrong.
-fn refuse(app: &App, screen: Screen, form: &Form, refused: &Refused) -> Response {
+async fn refuse(app: &App, screen: Screen, form: &Form, refused: &Refused) -> Response {
     let Refused { step, problem } = refused;
     // A session that could not be ended keeps no person from accepting.
     if let Some(page) = to_invitation(form).filter(|_| screen.path == routes::SIGN_OUT) {
@@ -231,6 +233,11 @@ fn refuse(app: &App, screen: Screen, form: &Form, refused: &Refused) -> Response
     }
     let wait = problem.retry_after.map(|wait| wait.seconds().to_string());
     let typed = Typed::of(form).and_then(|typed| typed.seal(app, form.get("flow")?));
+    // A program is not told; a browser may let the passkey go that it has just offered in vain.
+    let unknown = match (*step, problem.code) {
+        (Some("passkey"), "invalid_credentials") => passkey_signals::seal_unknown(app, form).await,
+        _ => None,
+    };
     let given = [
         // What is no id of ours leads to a new flow.
         ("flow", form.get("flow").filter(|id| id.len() <= LONGEST)),
@@ -238,6 +245,7 @@ fn refuse(app: &App, screen: Screen, form: &Form, refused: &Refused) -> Response
         ("problem", Some(problem.code)),
         ("wait", wait.as_deref()),
         ("typed", typed.as_deref()),
+        ("unknown", unknown.as_deref()),
     ];
     let given: Vec<(&str, &str)> =
         given.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect();

@@ -29,6 +29,7 @@ mod user_code;
 
 pub use super::step_outcome::StepOutcome;
 pub use named::NamedAccount;
+pub use passkey::unknown as unknown_passkey;
 pub use totp_enrolment::waiting as waiting_totp;
 
 use super::{

@@ -20,7 +20,8 @@ use crate::{
         flow::{AccountProof, Open, ProofStep, Role},
     },
     http::{
-        answer::error::Problem, flows::problems::INVALID_CREDENTIALS, limits::purpose::Purpose,
+        answer::error::Problem, app::App, flows::problems::INVALID_CREDENTIALS,
+        limits::purpose::Purpose,
     },
 };
 use serde::Deserialize;
@@ -128,6 +129,18 @@ impl Verified {
             ..AccountProof::of(Passkey.path(), known, version)
         })
     }
+}
+
+/// Returns the id of a passkey that was presented, if the account that it names has none of that id.
+///
+/// It is for the page of the browser that has presented it, after it was refused: what a program is answered says nothing of
+/// it. The account is read anew: one that got the passkey a moment ago has it.
+pub async fn unknown(app: &App, credential: &Value) -> Option<String> {
+    let presented = PresentedPasskey::read(credential).ok()?;
+    let seen = app.views.accounts.look_anew(&presented.account).await.ok()?;
+    let known = seen.machine.known();
+    let held = known.and_then(|known| known.credentials.passkey(&presented.credential));
+    held.is_none().then_some(presented.credential)
 }
 
 /// Verifies an answer.

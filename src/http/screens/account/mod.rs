@@ -32,7 +32,7 @@ pub use beginning::Beginning;
 pub use forms::take;
 pub use section::Section;
 
-use super::{organization, proving::prove, shell::Shell};
+use super::{organization, passkey_signals, proving::prove, shell::Shell};
 use crate::{
     domain::Context,
     http::{
@@ -90,6 +90,8 @@ struct AccountPage<'a> {
     shown: SectionView,
     /// The flow by which the button signs out; a link leads to one where none could begin.
     sign_out: Option<String>,
+    /// What the page tells the password manager of its browser, as JSON.
+    signals: Option<String>,
 }
 
 /// Lists the parameters by which a page can be asked for again.
@@ -147,6 +149,9 @@ pub async fn draw(page: &Shell<'_>, visit: Visit<'_>, query: &Form) -> Result<Re
         Section::Profile => Box::pin(leaving(page, caller, visit.address)).await,
         _ => (None, Vec::new()),
     };
+    // Where passkeys come and go, and where the person says what they are called.
+    let tells = matches!(section, Section::Profile | Section::Security);
+    let signals = passkey_signals::of_account(app, &known).filter(|_| tells);
     let drawn = AccountPage {
         page,
         title: page.t(if section == Section::Profile {
@@ -161,6 +166,7 @@ pub async fn draw(page: &Shell<'_>, visit: Visit<'_>, query: &Form) -> Result<Re
         alert: said.filter(|said| said.field.is_none()).map(|said| &*said.text),
         shown,
         sign_out,
+        signals,
     };
     Ok(with_cookies(page.respond(StatusCode::OK, &drawn), cookies))
 }
