@@ -4,8 +4,8 @@
 const JSON_BODY = { method: "POST", credentials: "same-origin", headers: { "content-type": "application/json" } };
 
 // Asks the flow for the first half of a ceremony.
-const options = async (form, step) => {
-  const answer = await fetch(`/flows/${form.dataset.flow}/${step}`, { ...JSON_BODY, body: "{}" });
+const options = async (form, step, wish = {}) => {
+  const answer = await fetch(`/flows/${form.dataset.flow}/${step}`, { ...JSON_BODY, body: JSON.stringify(wish) });
   if (!answer.ok) throw new Error("no options");
   return (await answer.json()).publicKey;
 };
@@ -36,7 +36,8 @@ const send = (form, credential) => {
   HTMLFormElement.prototype.submit.call(form);
 };
 
-let autofill;
+// What the browser does by itself; it is stopped when the person does something.
+let autofill, upgrading;
 const forms = document.querySelectorAll("form[data-passkey]");
 
 if (!window.PublicKeyCredential) {
@@ -55,6 +56,7 @@ for (const form of forms) {
     const button = form.querySelector("button");
     button.setAttribute("aria-busy", "true");
     autofill?.abort();
+    await Promise.race([upgrading, new Promise((go) => setTimeout(go, 500))]);
     try {
       const credential = kind === "create"
         ? await navigator.credentials.create({ publicKey: created(await options(form, "passkey/create_options")) })
@@ -67,6 +69,22 @@ for (const form of forms) {
     }
   });
 }
+
+// After a password the password manager may make a passkey by itself. Where it does not, the page asks.
+const upgrade = async (form) => {
+  autofill = new AbortController();
+  const { signal } = autofill;
+  for (const other of document.forms) other.addEventListener("submit", () => autofill.abort());
+  try {
+    const can = await window.PublicKeyCredential?.getClientCapabilities?.();
+    if (!can?.conditionalCreate) return;
+    const publicKey = created(await options(form, "passkey/create_options", { mediation: "conditional" }));
+    signal.throwIfAborted();
+    send(form, await navigator.credentials.create({ publicKey, mediation: "conditional", signal }));
+  } catch { /* The person decides. */ }
+};
+const upgrades = document.querySelector("form[data-upgrades]");
+if (upgrades) upgrading = upgrade(upgrades);
 
 // Passkeys in the autofill of the address field. It begins with the first sign of a person, so that a
 // page that only loads costs the server nothing.

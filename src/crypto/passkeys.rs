@@ -6,7 +6,8 @@
 //! states were used: the caller must give each to the second half at most once.
 //!
 //! Whatever the settings of the library are, every passkey is discoverable, and every ceremony demands
-//! that the authenticator has verified its user.
+//! that the authenticator has verified its user. One registration is an exception: where a password manager makes a
+//! passkey by itself after a password, no person is asked (adr/0143).
 
 mod answer;
 mod attestation;
@@ -23,7 +24,7 @@ use crate::domain::{
     assurance::Worth,
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::Url;
 use uuid::Uuid;
 use webauthn_rs::{
@@ -37,6 +38,9 @@ use webauthn_rs_proto::{AttestationConveyancePreference, ResidentKeyRequirement}
 
 /// How many bytes a credential id has at most (WebAuthn §7.1, step 25).
 const LONGEST_ID: usize = 1_023;
+
+/// How a browser is asked to make a passkey by itself, and what marks such a ceremony.
+const CONDITIONAL: &str = "conditional";
 
 /// What begins and finishes the ceremonies of one issuer.
 pub struct Passkeys {
@@ -218,6 +222,25 @@ impl Passkeys {
         })
     }
 
+    /// Begins a registration without a question to the person, who has just proved a password: their password manager
+    /// may make the passkey by itself (WebAuthn Level 3 §5.1.3, conditional creation).
+    pub fn begin_conditional_registration<'a>(
+        &self,
+        registrant: Registrant<'_>,
+        passkeys: impl IntoIterator<Item = &'a Passkey>,
+    ) -> Result<Ceremony, PasskeyError> {
+        let Ceremony { mut options, state } = self.begin_registration(registrant, passkeys)?;
+        // A manager that must verify its user would have to ask; one that attests would sign that it asked no one.
+        options["publicKey"]["authenticatorSelection"]["userVerification"] = "preferred".into();
+        options["publicKey"]["attestation"] = "none".into();
+        // The library asks that the passkey be used by a verified person alone, which browsers refuse beside "preferred".
+        if let Some(asked) = options["publicKey"].as_object_mut() {
+            asked.remove("extensions");
+        }
+        options["mediation"] = CONDITIONAL.into();
+        Ok(Ceremony { options, state: json!({ CONDITIONAL: state }) })
+    }
+
     /// Verifies the answer to a registration, and returns the passkey under the name given.
     pub fn finish_registration(
         &self,
@@ -225,12 +248,18 @@ impl Passkeys {
         credential: &Value,
         name: &str,
     ) -> Result<Passkey, PasskeyError> {
-        let answer: RegisterPublicKeyCredential = answer::read(credential)?;
+        let mut answer: RegisterPublicKeyCredential = answer::read(credential)?;
         answer::refuse_frames(&answer.response.client_data_json)?;
-        let state: PasskeyRegistration = serde_json::from_value(state.clone())?;
+        let conditional = state.get(CONDITIONAL);
+        // The library knows no conditional creation. Without an attestation nothing signs the flags.
+        let presumed = conditional.is_some()
+            && answer::presume_person(&mut answer.response.attestation_object, &self.rp_id);
+        let state: PasskeyRegistration =
+            serde_json::from_value(conditional.unwrap_or(state).clone())?;
         let verifier = self.library.finish_passkey_registration(&answer, &state)?;
-        let verifier_value = serde_json::to_value(&verifier)?;
-        let credential = Credential::from(verifier);
+        let mut credential = Credential::from(verifier);
+        credential.user_verified &= !presumed;
+        let verifier_value = serde_json::to_value(Verifier::from(credential.clone()))?;
         if credential.cred_id.as_slice().len() > LONGEST_ID {
             return Err(PasskeyError::Malformed("the credential id is too long"));
         }

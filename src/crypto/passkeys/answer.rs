@@ -4,6 +4,7 @@ use super::{PasskeyError, PublicKeyCredential, URL_SAFE_NO_PAD, Uuid};
 use base64::Engine as _;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 /// How long each text of an answer may be, before it is decoded: more than authenticators send. A TPM
 /// attests with four certificates in 6 KiB.
@@ -53,6 +54,25 @@ pub(super) fn read<T: DeserializeOwned>(credential: &Value) -> Result<T, Passkey
         return Err(malformed("it is no public key"));
     }
     T::deserialize(credential).map_err(|_| malformed("a part is missing, or not base64url"))
+}
+
+/// Sets the flags of presence and verification in what answers a conditional creation, where they are not set; tells
+/// whether they were not (§7.1, step 15).
+///
+/// Only where there is no attestation: then nothing signs the flags, and they are the word of the client in any case.
+pub(super) fn presume_person(attestation_object: &mut [u8], rp_id: &str) -> bool {
+    /// In CBOR: the member `fmt` is `none`.
+    const NO_STATEMENT: &[u8] = b"cfmtdnone";
+    const PRESENT_AND_VERIFIED: u8 = 0b101;
+    let is_none = attestation_object.windows(NO_STATEMENT.len()).any(|part| part == NO_STATEMENT);
+    // The authenticator data begin with the hash of the RP ID; the flags follow (§6.1).
+    let hash = Sha256::digest(rp_id.as_bytes());
+    let at = attestation_object.windows(hash.len()).position(|part| part == &hash[..]);
+    let flags = at.and_then(|at| attestation_object.get_mut(at + hash.len()));
+    let Some(flags) = flags.filter(|_| is_none) else { return false };
+    let was_said = *flags & PRESENT_AND_VERIFIED == PRESENT_AND_VERIFIED;
+    *flags |= PRESENT_AND_VERIFIED;
+    !was_said
 }
 
 /// What the browser says of the page (§5.8.1).

@@ -28,7 +28,19 @@ pub struct PasskeyCreateOptions;
 pub struct PasskeyCreate;
 
 #[derive(Deserialize)]
-struct Nothing {}
+struct Wish {
+    /// How the browser is asked; by the person, unless it is said.
+    #[serde(default)]
+    mediation: Option<Mediation>,
+}
+
+/// How a browser is asked for a passkey (WebAuthn Level 3 §5.1.3).
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Mediation {
+    /// Its password manager may make one by itself.
+    Conditional,
+}
 
 #[derive(Deserialize)]
 struct Body {
@@ -52,9 +64,13 @@ impl Step for PasskeyCreateOptions {
 
     fn take<'a>(&'a self, mut request: StepRequest<'a>) -> Taking<'a> {
         Box::pin(async move {
-            let Nothing {} = request.body()?;
+            let Wish { mediation } = request.body()?;
             request.charge(Purpose::Credential)?;
             let open = request.offered(self).await?;
+            // Only beside a sign-in, where the person has just proved a password: elsewhere they are asked.
+            if mediation.is_some() && open.seed.kind != SIGN_IN {
+                return Err(NOT_NOW);
+            }
             let account = &open.person.as_ref().ok_or(NOT_NOW)?.account;
             let seen = request.app.views.accounts.look_anew(account).await?;
             let PasskeyLabel { email, name } = shown(&open, &seen.machine).ok_or(NOT_NOW)?;
@@ -63,7 +79,13 @@ impl Step for PasskeyCreateOptions {
                 return Err(PASSKEY_REFUSED);
             }
             let registrant = Registrant { account, email: &email, display_name: &name };
-            let begun = ceremony::passkeys(request.app)?.begin_registration(registrant, held);
+            let passkeys = ceremony::passkeys(request.app)?;
+            let begun = match mediation {
+                None => passkeys.begin_registration(registrant, held),
+                Some(Mediation::Conditional) => {
+                    passkeys.begin_conditional_registration(registrant, held)
+                }
+            };
             request.hold_ceremony(self, &PasskeyCreate, begun).await
         })
     }
