@@ -131,6 +131,15 @@ impl Chromium {
         added.as_str().unwrap().to_owned()
     }
 
+    /// Lists the passkeys that an authenticator holds.
+    pub async fn credentials(&self, authenticator: &str) -> Vec<Value> {
+        let session = &self.session;
+        let path = format!("/session/{session}/webauthn/authenticator/{authenticator}/credentials");
+        let request = request(Method::GET, self.address, &path).body("".into()).unwrap();
+        let listed = send(self.address, request).await.json()["value"].take();
+        listed.as_array().unwrap().clone()
+    }
+
     /// Makes a passkey on the page that is open.
     pub async fn create(&self, options: &Value) -> Value {
         let script = "

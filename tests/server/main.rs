@@ -137,6 +137,7 @@ mod passkey_attacks;
 mod passkey_ceremonies;
 #[path = "../shared/passkey_device.rs"]
 mod passkey_device;
+mod passkey_signals;
 mod passkeys;
 mod passwords;
 mod person;

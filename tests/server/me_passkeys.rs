@@ -56,7 +56,7 @@ async fn passkeys_are_listed_named_and_removed_by_a_fresh_proof() {
 
     let removed = delete_in(&server, &session, "/me/passkeys/cGFzc2tleQ").await;
     assert_eq!((removed.status.as_u16(), removed.body.len()), (204, 0), "{removed:?}");
-    assert_eq!(get_in(&server, &session, "/me/passkeys").await.json(), json!({ "items": [] }));
+    assert_eq!(get_in(&server, &session, "/me/passkeys").await.json()["items"], json!([]));
     delete_in(&server, &session, "/me/passkeys/cGFzc2tleQ").await.problem(404, "not_found");
     let mails = wait_for(&server, 1).await;
     assert_eq!(text(&mails[0]["to"]), "dora@acme.test", "she is told: {mails:?}");

@@ -3,6 +3,7 @@
 
 use crate::{
     outside::Outside,
+    passkey_ceremonies::LOOKALIKES,
     passkey_device::{Device, Lies, altered},
     passkeys::{ANA, device_of, id_of, kept, open},
     person::PASSWORD,
@@ -10,8 +11,9 @@ use crate::{
     support::{TestOptions, TestServer},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use porteiro::{http::Links, server::Issuer};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 use tokio::task::JoinSet;
 
 /// What is done to an honest answer.
@@ -69,6 +71,36 @@ async fn a_wrong_answer_is_refused_in_the_same_words_whatever_is_wrong_with_it()
     server.step(&flow, "passkey", shapeless).await.problem(400, "invalid_request");
     let huge = json!({ "credential": { "id": "x".repeat(70_000) } });
     assert_eq!(server.step(&flow, "passkey", huge).await.status, 413);
+    server.sign_in_by_passkey(&mut device).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn no_page_whose_origin_looks_like_ours_gets_anything() {
+    let issuer = Issuer::Named("https://example.com".to_owned());
+    let sign_in = Some("https://app.example.org/sign-in".parse().unwrap());
+    let links = Links { sign_in, ..Links::default() };
+    let options = TestOptions { issuer, links, rates: None, ..TestOptions::default() };
+    let server = TestServer::open_in(options).await;
+    let mut device = device_of(&server, ANA).await;
+    let session = server.sign_in("bruno@acme.test").await;
+    let mut words = BTreeSet::new();
+    for origin in LOOKALIKES {
+        let lies = Lies { origin: Some(origin), ..Lies::default() };
+        let (flow, options) = server.passkey_options().await;
+        let answer = device.get_lying(&options, &lies).await;
+        let refused = server.present(&flow, answer).await;
+        refused.problem(401, "invalid_credentials");
+        words.insert(refused.text());
+        let flow = server.begin("enroll_passkey", &[("x-session-token", &session)]).await.json();
+        let options = server.step(&flow, "passkey/create_options", json!({})).await.json();
+        let made = Device::new(server.issuer()).create_lying(&options, &lies).await;
+        let refused = server.step(&flow, "passkey/create", json!({ "credential": made })).await;
+        refused.problem(401, "invalid_credentials");
+        words.insert(refused.text());
+    }
+    assert_eq!(words.len(), 1, "{words:?}");
+    assert!(kept(&server, "bruno@acme.test").await.is_empty());
     server.sign_in_by_passkey(&mut device).await;
     server.stop().await;
 }

@@ -1,6 +1,6 @@
 //! The two ceremonies of passkeys, without HTTP: what an honest device answers, and what a hostile one.
 
-use crate::passkey_device::{Device, Lies, altered};
+use crate::passkey_device::{Device, Lies, altered, unattended};
 use porteiro::{
     crypto::passkeys::{Ceremony, PasskeyError, Passkeys, PresentedPasskey, Registrant},
     domain::account::{Passkey, PasskeyUse},
@@ -149,6 +149,85 @@ async fn no_lie_registers() {
         let made = passkeys.finish_registration(&state, &honest, "");
         assert_eq!(made.unwrap().name, "Passkey", "all else was right: {what}");
     }
+}
+
+/// Origins that look like `https://example.com` and its page at `https://app.example.org`, and are neither.
+pub const LOOKALIKES: [&str; 20] = [
+    "https://badexample.com",
+    "https://bad-example.com",
+    "https://example.com.evil.test",
+    "https://example.comevil.test",
+    "https://login.example.com",
+    "https://example.com:8443",
+    "https://example.com:80",
+    "http://example.com",
+    "https://example.com.",
+    "https://example.com@evil.test",
+    "https://evil.test/https://example.com",
+    "https://evil.test?https://example.com",
+    "https://ex\u{430}mple.com",
+    "https://com",
+    "https://badapp.example.org",
+    "https://app.example.org.evil.test",
+    "https://x.app.example.org",
+    "https://example.org",
+    "https://app.example.org:8443",
+    "http://app.example.org",
+];
+
+#[tokio::test]
+async fn no_origin_that_looks_like_ours_signs_in_or_registers() {
+    let passkeys = Passkeys::new("https://example.com", ["https://app.example.org/in"]).unwrap();
+    let mut device = Device::new("https://example.com");
+    let held = [register(&passkeys, &mut device, ANA).await];
+    for origin in LOOKALIKES.into_iter().chain(["null", "", "android:apk-key-hash:AAAA"]) {
+        let lies = Lies { origin: Some(origin), ..Lies::default() };
+        let Ceremony { options, state } = passkeys.begin_sign_in().unwrap();
+        let answer = device.get_lying(&options, &lies).await;
+        assert!(finish(&passkeys, &state, &answer, &held).is_err(), "{origin}");
+        let begun = [
+            passkeys.begin_registration(ANA, []).unwrap(),
+            passkeys.begin_conditional_registration(ANA, []).unwrap(),
+        ];
+        for Ceremony { options, state } in begun {
+            let made = Device::new("https://example.com").create_lying(&options, &lies).await;
+            let refused = passkeys.finish_registration(&state, &made.unwrap(), "");
+            assert!(refused.is_err(), "{origin}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_passkey_that_was_made_without_the_person_is_taken_where_it_was_asked_for_so() {
+    let (passkeys, mut device) = (passkeys(), Device::new(ISSUER));
+    let rp_id = "id.example.com";
+    let asked = passkeys.begin_registration(ANA, []).unwrap();
+    let made = unattended(&device.create(&asked.options).await, rp_id);
+    assert!(passkeys.finish_registration(&asked.state, &made, "").is_err(), "the person is asked");
+    let asked = passkeys.begin_conditional_registration(ANA, []).unwrap();
+    let honest = device.create(&asked.options).await;
+    let taken =
+        passkeys.finish_registration(&asked.state, &unattended(&honest, rp_id), "").unwrap();
+    assert_eq!(taken.verifier["cred"]["user_verified"], false, "{}", taken.verifier);
+    // All else is demanded: the challenge, the domain, and that there is a key.
+    let other = passkeys.begin_conditional_registration(ANA, []).unwrap();
+    assert!(passkeys.finish_registration(&other.state, &honest, "").is_err(), "another ceremony");
+    let astray = Lies { rp_id: Some("evil.test"), ..Lies::default() };
+    let astray = Device::new(ISSUER).create_lying(&asked.options, &astray).await.unwrap();
+    assert!(passkeys.finish_registration(&asked.state, &astray, "").is_err(), "another RP");
+    // Its uses demand the person.
+    let Ceremony { options, state } = passkeys.begin_sign_in().unwrap();
+    let lies = Lies { unverified: true, ..Lies::default() };
+    let absent = device.get_lying(&options, &lies).await;
+    assert!(finish(&passkeys, &state, &absent, std::slice::from_ref(&taken)).is_err());
+    let answer = device.get(&options).await;
+    let used = finish(&passkeys, &state, &answer, &[taken]).unwrap();
+    assert!(!used.counter_regressed);
+    // A person who was asked all the same is not forgotten.
+    let asked = passkeys.begin_conditional_registration(EVE, []).unwrap();
+    let made = Device::new(ISSUER).create(&asked.options).await;
+    let taken = passkeys.finish_registration(&asked.state, &made, "").unwrap();
+    assert_eq!(taken.verifier["cred"]["user_verified"], true);
 }
 
 #[tokio::test]

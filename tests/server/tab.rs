@@ -89,6 +89,13 @@ impl Page {
         named.unwrap_or_else(|| panic!("no flow: {self:?}")).to_owned()
     }
 
+    /// What the head of the page says under a name.
+    pub fn meta(&self, name: &str) -> Option<String> {
+        let mut tags = self.text.split("<meta").skip(1).filter_map(|tag| tag.split('>').next());
+        let tag = tags.find(|tag| attribute(tag, "name").as_deref() == Some(name))?;
+        attribute(tag, "content")
+    }
+
     /// Where a link leads whose address begins so.
     #[track_caller]
     pub fn link(&self, beginning: &str) -> String {
@@ -215,6 +222,13 @@ impl<'a> Tab<'a> {
 
     /// Asks as the script of a page does.
     pub async fn fetch(&mut self, path: &str) -> Value {
+        let answer = self.fetch_with(path, &serde_json::json!({})).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()
+    }
+
+    /// Sends a document as the script of a page does.
+    pub async fn fetch_with(&mut self, path: &str, body: &Value) -> Answer {
         let (cookies, issuer) = (self.cookies.join("; "), self.server.issuer().to_owned());
         let headers = [
             ("cookie", cookies.as_str()),
@@ -222,9 +236,7 @@ impl<'a> Tab<'a> {
             ("sec-fetch-site", "same-origin"),
             ("sec-fetch-mode", "cors"),
         ];
-        let answer = self.server.post_json(path, &serde_json::json!({}), &headers).await;
-        assert_eq!(answer.status, 200, "{answer:?}");
-        answer.json()
+        self.server.post_json(path, body, &headers).await
     }
 }
 

@@ -172,6 +172,16 @@ pub fn altered(answer: &Value, path: &str, change: impl FnOnce(&mut Vec<u8>)) ->
     altered
 }
 
+/// The answer to a registration in which no person took part: the flags say neither presence nor verification.
+pub fn unattended(made: &Value, rp_id: &str) -> Value {
+    let hash = Sha256::digest(rp_id);
+    altered(made, "/response/attestationObject", |bytes| {
+        let at = bytes.windows(32).position(|part| part == &hash[..]).unwrap() + 32;
+        assert_eq!(bytes[at] & 0b101, 0b101, "a person took part");
+        bytes[at] &= !0b101;
+    })
+}
+
 #[async_trait::async_trait]
 impl CredentialStore for Keys {
     type PasskeyItem = Passkey;

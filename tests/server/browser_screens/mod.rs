@@ -12,6 +12,7 @@ mod devices;
 mod directory;
 mod keyboard;
 mod page;
+mod passkeys;
 mod relying_party;
 mod single_sign_on;
 mod visitor;
