@@ -36,7 +36,7 @@ use tokio::sync::watch;
 const PREPARED: usize = 256;
 
 /// How much of the file the connection that writes keeps in memory, at most.
-const WRITER_CACHE_KIB: i64 = 32 * 1024;
+const WRITER_CACHE_KIB: i64 = 16 * 1024;
 
 /// Pages of the write-ahead log with which a COMMIT copies them itself: only where [`upkeep`] did not come to it.
 const TOO_LONG: i64 = 8 * upkeep::LONG;
