@@ -13,6 +13,7 @@ mod client_secret;
 mod dpop_nonce;
 mod jws;
 pub mod keys;
+mod local_key;
 mod mac;
 mod opaque;
 mod pairwise;
@@ -50,7 +51,7 @@ pub use random::{Dice, SystemDice, draw, draw_client_secret, draw_text, draw_uui
 pub use recovery_codes::{RecoveryCode, draw_recovery_codes, hash_recovery_codes};
 pub use secret_key::SecretKey;
 pub use shared_vault::SharedVault;
-pub use signer::{SignError, Signer};
+pub use signer::{KeyError, PublicParts, SignError, Signer, SigningKey};
 pub use statements::{BadIssuers, BadStatement, StatementIssuers};
 pub use totp::{TotpEnrolment, draw_totp_secret, matching_step};
 pub use vault::{Unsealable, Vault};

@@ -1,12 +1,10 @@
 //! Signing: a private key parsed once, and the public key that goes with it.
 
+use super::local_key::LocalKey;
 use crate::domain::Fingerprint;
 use crate::domain::signing_keys::{ObservedKey, SigningAlgorithm};
-use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rsa::KeyPair as RsaKeyPair;
-use aws_lc_rs::signature::{
-    EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256, RSA_PSS_SHA256, RsaEncoding,
-};
+use aws_lc_rs::signature::{EcdsaKeyPair, Ed25519KeyPair};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -14,19 +12,66 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// Signs with one key and one algorithm; shared between threads as it is.
 pub struct Signer {
-    key: Key,
+    key: Arc<dyn SigningKey>,
     algorithm: SigningAlgorithm,
+    public: PublicParts,
     kid: String,
     public_jwk: Value,
     /// The encoded header of each usual type.
     headers: [(&'static str, String); 2],
 }
 
-enum Key {
-    RsaPkcs1(Arc<RsaKeyPair>),
-    RsaPss(Arc<RsaKeyPair>),
-    P256(EcdsaKeyPair),
-    Ed25519(Ed25519KeyPair),
+/// A private key that signs, wherever it lies: in this process, or in a token (adr/0144).
+pub trait SigningKey: Send + Sync {
+    /// Signs a message.
+    fn signature(&self, algorithm: SigningAlgorithm, message: &[u8]) -> Result<Vec<u8>, KeyError>;
+
+    /// Tells whether it could sign when it was last asked: one that cannot is not waited for.
+    fn is_available(&self) -> bool {
+        true
+    }
+}
+
+/// Why a key did not sign.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    #[error("the library did not sign")]
+    Library(#[from] aws_lc_rs::error::Unspecified),
+    #[error("the key is for another algorithm")]
+    OtherAlgorithm,
+    #[error("the token with the key is away")]
+    Away,
+    #[error("the token did not sign: {0}")]
+    Token(String),
+}
+
+/// The public half of a key: numbers with the most significant byte first, without leading zeros or in full length.
+#[derive(Clone)]
+pub enum PublicParts {
+    Rsa { n: Vec<u8>, e: Vec<u8> },
+    P256 { x: Vec<u8>, y: Vec<u8> },
+    Ed25519 { x: Vec<u8> },
+}
+
+impl PublicParts {
+    fn members(&self) -> Members {
+        let text = str::to_owned;
+        match self {
+            Self::Rsa { n, e } => {
+                [("kty", text("RSA")), ("n", base64url(n)), ("e", base64url(e))].into()
+            }
+            Self::P256 { x, y } => [
+                ("kty", text("EC")),
+                ("crv", text("P-256")),
+                ("x", base64url(x)),
+                ("y", base64url(y)),
+            ]
+            .into(),
+            Self::Ed25519 { x } => {
+                [("kty", text("OKP")), ("crv", text("Ed25519")), ("x", base64url(x))].into()
+            }
+        }
+    }
 }
 
 /// Why nothing was signed.
@@ -34,8 +79,8 @@ enum Key {
 pub enum SignError {
     #[error("the claims are not JSON")]
     Claims(#[source] serde_json::Error),
-    #[error("the library did not sign")]
-    Library(#[source] aws_lc_rs::error::Unspecified),
+    #[error("the key did not sign")]
+    Key(#[source] KeyError),
 }
 
 /// The members over which RFC 7638 §3.2 takes the thumbprint; ordered by name, whatever
@@ -63,54 +108,54 @@ fn encoded_header(typ: &str, alg: SigningAlgorithm, kid: &str) -> String {
 impl Signer {
     /// Signs with PKCS#1 v1.5 padding.
     pub(super) fn rs256(key: RsaKeyPair) -> Self {
-        let public = rsa_public(&key);
-        Self::new(Key::RsaPkcs1(Arc::new(key)), SigningAlgorithm::Rs256, &public)
+        Self::local(LocalKey::Rsa(key), SigningAlgorithm::Rs256)
     }
 
     /// Signs with PSS padding, and with no other.
     pub(super) fn ps256(key: RsaKeyPair) -> Self {
-        let public = rsa_public(&key);
-        Self::new(Key::RsaPss(Arc::new(key)), SigningAlgorithm::Ps256, &public)
+        Self::local(LocalKey::Rsa(key), SigningAlgorithm::Ps256)
     }
 
     /// Signs with a P-256 key made or parsed for `ECDSA_P256_SHA256_FIXED_SIGNING`.
     pub(super) fn es256(key: EcdsaKeyPair) -> Self {
-        // Uncompressed: 0x04, then both coordinates in full length (RFC 7518 §6.2.1).
-        let (x, y) = key.public_key().as_ref()[1..].split_at(32);
-        let public = Members::from([
-            ("kty", "EC".to_owned()),
-            ("crv", "P-256".to_owned()),
-            ("x", base64url(x)),
-            ("y", base64url(y)),
-        ]);
-        Self::new(Key::P256(key), SigningAlgorithm::Es256, &public)
+        Self::local(LocalKey::P256(key), SigningAlgorithm::Es256)
     }
 
     pub(super) fn eddsa(key: Ed25519KeyPair) -> Self {
-        let x = base64url(key.public_key().as_ref());
-        let public =
-            Members::from([("kty", "OKP".to_owned()), ("crv", "Ed25519".to_owned()), ("x", x)]);
-        Self::new(Key::Ed25519(key), SigningAlgorithm::EdDsa, &public)
+        Self::local(LocalKey::Ed25519(key), SigningAlgorithm::EdDsa)
     }
 
-    fn new(key: Key, algorithm: SigningAlgorithm, required: &Members) -> Self {
-        let kid = String::from(thumbprint(required));
+    fn local(key: LocalKey, algorithm: SigningAlgorithm) -> Self {
+        let public = key.public();
+        Self::new(Arc::new(key), algorithm, public)
+    }
+
+    /// Signs by an algorithm with a key of its type, whose public half is this.
+    pub(super) fn new(
+        key: Arc<dyn SigningKey>,
+        algorithm: SigningAlgorithm,
+        public: PublicParts,
+    ) -> Self {
+        let required = public.members();
+        let kid = String::from(thumbprint(&required));
         let mut public_jwk = json!(required);
         public_jwk["kid"] = kid.as_str().into();
         public_jwk["use"] = "sig".into();
         public_jwk["alg"] = algorithm.name().into();
         let headers = USUAL_TYPES.map(|typ| (typ, encoded_header(typ, algorithm, &kid)));
-        Self { key, algorithm, kid, public_jwk, headers }
+        Self { key, algorithm, public, kid, public_jwk, headers }
     }
 
     /// Returns what signs with this key by another algorithm, if the key signs by it.
     pub fn by(&self, algorithm: SigningAlgorithm) -> Option<Self> {
-        match (&self.key, algorithm) {
-            (Key::RsaPkcs1(key), SigningAlgorithm::Ps256) => {
-                Some(Self::new(Key::RsaPss(key.clone()), algorithm, &rsa_public(key)))
-            }
-            _ => None,
-        }
+        let signs =
+            algorithm != self.algorithm && self.algorithm.signed_with().contains(&algorithm);
+        signs.then(|| Self::new(self.key.clone(), algorithm, self.public.clone()))
+    }
+
+    /// Tells whether a signature can be asked for now.
+    pub fn is_available(&self) -> bool {
+        self.key.is_available()
     }
 
     /// Signs under another name of the key, by which another party knows it.
@@ -155,24 +200,14 @@ impl Signer {
         }
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(bytes, &mut token);
-        let signature = self.signature(token.as_bytes()).map_err(SignError::Library)?;
+        let signature = self.signature(token.as_bytes()).map_err(SignError::Key)?;
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(signature, &mut token);
         Ok(token)
     }
 
-    // The digests are signed, not the messages: only those calls ask for no source of randomness,
-    // which the library would ignore in favour of its own.
-    pub(super) fn signature(
-        &self,
-        message: &[u8],
-    ) -> Result<Vec<u8>, aws_lc_rs::error::Unspecified> {
-        match &self.key {
-            Key::RsaPkcs1(key) => rsa_signature(key, &RSA_PKCS1_SHA256, message),
-            Key::RsaPss(key) => rsa_signature(key, &RSA_PSS_SHA256, message),
-            Key::P256(key) => Ok(key.sign_digest(&digest(&SHA256, message))?.as_ref().to_vec()),
-            Key::Ed25519(key) => Ok(key.try_sign(message)?.as_ref().to_vec()),
-        }
+    pub(super) fn signature(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
+        self.key.signature(self.algorithm, message)
     }
 }
 
@@ -180,23 +215,6 @@ impl std::fmt::Debug for Signer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Signer({} {})", self.algorithm, self.kid)
     }
-}
-
-fn rsa_signature(
-    key: &RsaKeyPair,
-    encoding: &'static dyn RsaEncoding,
-    message: &[u8],
-) -> Result<Vec<u8>, aws_lc_rs::error::Unspecified> {
-    let mut signature = vec![0; key.public_modulus_len()];
-    key.sign_digest(encoding, &digest(&SHA256, message), &mut signature)?;
-    Ok(signature)
-}
-
-fn rsa_public(key: &RsaKeyPair) -> Members {
-    let public = key.public_key();
-    let n = base64url(public.modulus().big_endian_without_leading_zero());
-    let e = base64url(public.exponent().big_endian_without_leading_zero());
-    Members::from([("kty", "RSA".to_owned()), ("n", n), ("e", e)])
 }
 
 // RFC 7638 §3.3: no white space, members in lexicographic order.
