@@ -53,6 +53,11 @@ impl KeySnapshot {
     pub fn signer(&self, algorithm: SigningAlgorithm) -> Option<&Arc<Signer>> {
         self.signers.get(algorithm.name())
     }
+
+    /// Tells whether something can be signed by an algorithm now: there is a key, and it is not out of reach.
+    pub fn can_sign(&self, algorithm: SigningAlgorithm) -> bool {
+        self.signer(algorithm).is_some_and(|signer| signer.is_available())
+    }
 }
 
 /// Reads the keys folder.

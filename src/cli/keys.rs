@@ -5,14 +5,14 @@ mod revoke;
 
 use super::{
     Failure, progress, say,
-    settings::{CommandSettings, KeysFolder, StoreUrl, read_folder},
+    settings::{CommandSettings, KeysFolder, StoreUrl, faults_of, key_sources},
 };
 use crate::{
     clock::SystemClock,
     config::Loaded,
     crypto::{
         SystemDice,
-        keys::{Folder, GeneratedKey, Generator, Origin, Purpose},
+        keys::{DevKeys, Folder, GeneratedKey, Generator, KeySources, Origin, Purpose},
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
 };
@@ -66,10 +66,10 @@ fn algorithm(name: &str) -> Result<SigningAlgorithm, &'static str> {
 pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), Failure> {
     match command {
         Command::Generate { folder } => {
-            generate(&dir(&given.with_keys(folder).load(&["keys.dir"])?), Origin::Generate)
+            generate(&sources(&given.with_keys(folder).load(&["keys.dir"])?)?, Origin::Generate)
         }
         Command::Rotate { folder, algorithm } => {
-            rotate(&dir(&given.with_keys(folder).load(&["keys.dir"])?), algorithm)
+            rotate(&sources(&given.with_keys(folder).load(&["keys.dir"])?)?, algorithm)
         }
         Command::Revoke { kid, replace, folder, store } => {
             let given = given.with_keys(folder).with_store(store);
@@ -82,25 +82,35 @@ pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), 
     }
 }
 
-fn dir(loaded: &Loaded) -> std::path::PathBuf {
-    loaded.config.keys.dir.clone().unwrap_or_default()
+fn sources(loaded: &Loaded) -> Result<KeySources, Failure> {
+    key_sources(&loaded.config).map_err(|fault| faults_of(&[fault]))
 }
 
 /// Makes the keys of a new installation.
-fn generate(folder: &Path, origin: Origin) -> Result<(), Failure> {
+fn generate(sources: &KeySources, origin: Origin) -> Result<(), Failure> {
+    let folder = &sources.folder;
     let occupied = folder.read_dir().is_ok_and(|mut files| files.next().is_some());
     if occupied {
         let why = format!("{}: there are files in this folder already", folder.display());
         return Err(Failure::Configuration(vec![why]));
     }
+    if let Some(token) = &sources.token
+        && !token.signing_keys().map_err(|faults| faults_of(&faults))?.is_empty()
+    {
+        let why = format!("{}: there are keys of ours in this token already", token.describe());
+        return Err(Failure::Configuration(vec![why]));
+    }
     let waiting = progress::spinner("making keys");
-    let made = generator(folder, origin).generate_all()?;
+    let made = sources.generate_all(&generator(folder, origin))?;
     waiting.finish_and_clear();
     made.iter().try_for_each(say_made)
 }
 
-fn rotate(folder: &Path, only: Option<SigningAlgorithm>) -> Result<(), Failure> {
-    let keys = read_folder(folder)?;
+fn rotate(sources: &KeySources, only: Option<SigningAlgorithm>) -> Result<(), Failure> {
+    let (keys, faults) = sources.salvage();
+    // A token that is new has no key for tokens yet: this makes them.
+    let can_act = sources.token.is_some() || sources.load(DevKeys::Accepted).is_ok();
+    let Some(keys) = keys.filter(|_| can_act) else { return Err(faults_of(&faults)) };
     let held = |algorithm: &SigningAlgorithm| {
         keys.signing().iter().any(|file| file.signer.algorithm() == *algorithm)
     };
@@ -111,7 +121,10 @@ fn rotate(folder: &Path, only: Option<SigningAlgorithm>) -> Result<(), Failure> 
     let waiting = progress::spinner("making keys");
     let made: Result<Vec<_>, _> = algorithms
         .into_iter()
-        .map(|one| generator(folder, origin_of(&keys)).generate(Purpose::Signing(one)))
+        .map(|one| {
+            let generator = generator(&sources.folder, origin_of(&keys));
+            sources.generate(&generator, Purpose::Signing(one))
+        })
         .collect();
     waiting.finish_and_clear();
     made?.iter().try_for_each(say_made)

@@ -4,7 +4,7 @@ mod list;
 
 use super::{
     Failure, progress, say,
-    settings::{CommandSettings, KeysFolder, StoreUrl, no_store, read_folder},
+    settings::{CommandSettings, KeysFolder, StoreUrl, no_store, read_keys},
 };
 use crate::{
     actors::LOG_HEADS,
@@ -56,7 +56,7 @@ pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), 
     let exported = heads.as_deref().map(read_heads).transpose()?.unwrap_or_default();
     let loaded = given.with_store(store).with_keys(keys).load(&["store.url", "keys.dir"])?;
     let config = &loaded.config;
-    let folder = read_folder(config.keys.dir.as_deref().unwrap_or(Path::new("")))?;
+    let folder = read_keys(config)?;
     let url = config.store.url.as_ref().map_or("", |url| url.expose());
     let store = Store::open_to_read(url, log_chain(SharedVault::new(folder.vault()))).await;
     let store = store.map_err(|error| no_store(url, &error))?;

@@ -5,18 +5,15 @@ use super::{
     certificate::{self, Concern},
     chain,
     settings::{
-        CommandSettings, cannot_start, complete_options, lifetimes, links, no_store, rates,
-        security_txt, sign_up,
+        CommandSettings, cannot_start, complete_options, key_sources, lifetimes, links, no_store,
+        rates, security_txt, sign_up,
     },
     unsupported_settings,
 };
 use crate::{
     clock::{Stopwatch, SystemClock},
     config::{self, Config, Origin, Survey},
-    crypto::{
-        ClientAuthorities,
-        keys::{DevKeys, Folder},
-    },
+    crypto::{ClientAuthorities, keys::DevKeys},
     domain::Clock as _,
     http::Hosts,
     messages::Messages,
@@ -75,10 +72,18 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
     if let Some((cert, _)) = config.tls.pair() {
         tell_of_certificate(cert, config.issuer.as_deref());
     }
-    if let Some(folder) = &config.keys.dir {
-        let faults = Folder::load(folder, DevKeys::Refused).err().unwrap_or_default();
-        reasons.extend(faults.iter().map(ToString::to_string));
-    }
+    let sources = match config.keys.dir.as_ref().map(|_| key_sources(&config)) {
+        None => None,
+        Some(Ok(sources)) => {
+            let faults = sources.load(DevKeys::Refused).err().unwrap_or_default();
+            reasons.extend(faults.iter().map(ToString::to_string));
+            Some(sources)
+        }
+        Some(Err(fault)) => {
+            reasons.push(fault.to_string());
+            None
+        }
+    };
     let tls = config.tls.pair().map(|(cert, key)| load_identity(cert, key)).transpose();
     let tls = tls.unwrap_or_else(|reason| {
         reasons.push(reason);
@@ -107,8 +112,8 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
             reasons.extend(new);
         }
     }
-    let needed = (config.issuer, config.store.url, config.keys.dir);
-    let (Some(issuer), Some(store), Some(folder)) = needed else {
+    let needed = (config.issuer, config.store.url, sources);
+    let (Some(issuer), Some(store), Some(sources)) = needed else {
         return Err(Failure::Configuration(reasons));
     };
     if !reasons.is_empty() {
@@ -117,7 +122,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
     Ok(Plan {
         issuer: Issuer::Named(issuer),
         store: store.expose().to_owned(),
-        read_folder: Arc::new(move || Folder::load(&folder, DevKeys::Refused)),
+        read_folder: Arc::new(move || sources.load(DevKeys::Refused)),
         listen: vec![config.listen],
         tls,
         mtls,

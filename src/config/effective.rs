@@ -62,6 +62,12 @@ pub struct Store {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keys {
     pub dir: Option<PathBuf>,
+    /// The library that speaks to the token in which signing keys lie.
+    pub pkcs11_module: Option<PathBuf>,
+    /// The label of that token.
+    pub pkcs11_token: Option<String>,
+    /// The file that holds its PIN.
+    pub pkcs11_pin_file: Option<PathBuf>,
 }
 
 /// Our certificate and its key.

@@ -23,6 +23,7 @@ impl Config {
     pub fn check_for_production(&self) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         self.check_what_is_required(&mut refusals);
+        self.check_token(&mut refusals);
         self.check_listeners(&mut refusals);
         self.check_what_is_called(&mut refusals);
         self.check_password(&mut refusals);
@@ -43,6 +44,18 @@ impl Config {
         if let Some(text) = &self.issuer {
             let faults = issuer::faults(text).into_iter();
             refusals.extend(faults.map(|fault| Refusal::of("issuer", fault)));
+        }
+    }
+
+    fn check_token(&self, refusals: &mut Vec<Refusal>) {
+        let given = [
+            ("keys.pkcs11_module", self.keys.pkcs11_module.is_some()),
+            ("keys.pkcs11_token", self.keys.pkcs11_token.is_some()),
+            ("keys.pkcs11_pin_file", self.keys.pkcs11_pin_file.is_some()),
+        ];
+        let Some((named, _)) = given.iter().find(|(_, is_given)| *is_given) else { return };
+        for (missing, _) in given.iter().filter(|(_, is_given)| !is_given) {
+            refusals.push(Refusal::of(missing, format!("is not set, and {named} needs it")));
         }
     }
 

@@ -98,6 +98,8 @@ mod jarm;
 mod key_holder;
 mod key_rotation;
 mod keys;
+#[cfg(feature = "pkcs11")]
+mod keys_in_hardware;
 mod linking;
 mod links;
 mod locked_out;

@@ -6,14 +6,14 @@ use crate::{
     cli::{
         certificate::{self, Concern},
         chain, serve,
-        settings::{DEV_FOLDER, attestation, key_states, read_folder},
+        settings::{DEV_FOLDER, attestation, key_sources, key_states, read_keys},
         unsupported_settings,
     },
     clock::SystemClock,
     config::{Config, Survey},
     crypto::{
         SharedVault,
-        keys::{DevKeys, Folder},
+        keys::{DevKeys, pkcs11::Token},
     },
     domain::Clock as _,
     provisioning::{CertificateSupport, Warning},
@@ -122,14 +122,41 @@ fn configuration(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
 }
 
 fn keys(config: &Config, dev_keys: DevKeys) -> Vec<Finding> {
-    let Some(dir) = &config.keys.dir else { return Vec::new() };
-    match Folder::load(dir, dev_keys) {
+    if config.keys.dir.is_none() {
+        return Vec::new();
+    }
+    let sources = match key_sources(config) {
+        Ok(sources) => sources,
+        Err(fault) => return vec![bad("token", fault.to_string())],
+    };
+    let mut findings: Vec<Finding> = sources.token.iter().map(token).collect();
+    findings.extend(match sources.load(dev_keys) {
         Ok(folder) => {
             let signing: Vec<&str> =
                 folder.signing().iter().map(|file| file.signer.algorithm().name()).collect();
             vec![good("keys", format!("{} signing ({})", signing.len(), signing.join(", ")))]
         }
         Err(faults) => faults.iter().map(|fault| bad("keys", fault.to_string())).collect(),
+    });
+    findings
+}
+
+/// Says which token there is, and how many keys of ours it holds.
+fn token(token: &Token) -> Finding {
+    let described = token.describe();
+    match token.signing_keys() {
+        Ok(keys) if keys.is_empty() => doubtful(
+            "token",
+            format!("{described}: no key of ours yet; run `porteiro keys rotate`"),
+        ),
+        Ok(keys) => {
+            let names: Vec<&str> = keys.iter().map(|key| key.signer.algorithm().name()).collect();
+            good("token", format!("{described}: {} keys ({})", names.len(), names.join(", ")))
+        }
+        Err(faults) => {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            bad("token", faults.join("; "))
+        }
     }
 }
 
@@ -151,9 +178,9 @@ async fn database(config: &Config) -> Vec<Finding> {
 
 /// Tells whether every key that signs has its file here: without it, no server starts.
 async fn published_keys(config: &Config, url: &str) -> Vec<Finding> {
-    let Some(dir) = config.keys.dir.as_deref() else { return Vec::new() };
-    // What else is wrong with the folder has been said.
-    let (Some(folder), _) = Folder::salvage(dir) else { return Vec::new() };
+    // What else is wrong with the keys has been said.
+    let Ok(sources) = key_sources(config) else { return Vec::new() };
+    let (Some(folder), _) = sources.salvage() else { return Vec::new() };
     let Ok(Some(states)) = key_states(url, &folder).await else { return Vec::new() };
     let missing = KeyWithoutFile::all(&states, &folder);
     if missing.is_empty() {
@@ -164,8 +191,7 @@ async fn published_keys(config: &Config, url: &str) -> Vec<Finding> {
 
 /// Opens the database to read it, and looks at its log and its entities.
 async fn logs_and_warnings(config: &Config, url: &str) -> Vec<Finding> {
-    let folder = config.keys.dir.as_deref().and_then(|dir| read_folder(dir).ok());
-    let Some(folder) = folder else { return Vec::new() };
+    let Ok(folder) = read_keys(config) else { return Vec::new() };
     let chain_of_log = log_chain(SharedVault::new(folder.vault()));
     let store = match Store::open_to_read(url, chain_of_log).await {
         Ok(store) => store,

@@ -1,8 +1,8 @@
 //! `porteiro keys list`: the files, and where each key stands.
 
 use super::{
-    super::settings::{faults_of, key_states},
-    Failure, dir, say,
+    super::settings::{faults_of, key_sources, key_states},
+    Failure, say,
 };
 use crate::{
     config::Loaded,
@@ -24,7 +24,8 @@ struct Listed<'a> {
 
 pub(super) async fn run(loaded: &Loaded, as_json: bool) -> Result<(), Failure> {
     // What is wrong with the folder is said afterwards: a list is how one finds out what to mend.
-    let (keys, faults) = Folder::salvage(&dir(loaded));
+    let sources = key_sources(&loaded.config).map_err(|fault| faults_of(&[fault]))?;
+    let (keys, faults) = sources.salvage();
     let Some(keys) = keys else { return Err(faults_of(&faults)) };
     let states = match &loaded.config.store.url {
         Some(url) => key_states(url.expose(), &keys).await?,

@@ -1,31 +1,31 @@
 //! `porteiro keys revoke`: takes a leaked key out of use, in whatever state its folder is.
 
 use super::{
-    super::settings::{faults_of, workbench_at},
-    Failure, dir, generator, origin_of, say, say_made,
+    super::settings::{faults_of, key_sources, workbench_at},
+    Failure, generator, origin_of, say, say_made,
 };
 use crate::{
     actors::INSTALLATION,
     config::Loaded,
-    crypto::keys::{Folder, Purpose},
+    crypto::keys::{Folder, KeySources, Purpose},
     domain::signing_keys::{Command, Refusal, SigningAlgorithm, SigningKeys},
     store::CommitError,
     system::Workbench,
 };
 use std::{
     io::{self, Write as _},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 pub(super) async fn run(kid: &str, replace: bool, loaded: &Loaded) -> Result<(), Failure> {
-    let path = dir(loaded);
-    let mut folder = salvage(&path, true)?;
+    let sources = key_sources(&loaded.config).map_err(|fault| faults_of(&[fault]))?;
+    let mut folder = salvage(&sources, true)?;
     let url = loaded.config.store.url.as_ref().map_or("", |url| url.expose());
     let workbench = workbench_at(url, &folder).await?;
     if replace && let Some(algorithm) = algorithm_of(kid, &folder, &workbench).await? {
-        let made = generator(&path, origin_of(&folder)).generate(Purpose::Signing(algorithm))?;
-        say_made(&made)?;
-        folder = salvage(&path, false)?;
+        let generator = generator(&sources.folder, origin_of(&folder));
+        say_made(&sources.generate(&generator, Purpose::Signing(algorithm))?)?;
+        folder = salvage(&sources, false)?;
     }
     let outcome = carry_out(kid, &folder, &workbench).await;
     workbench.close().await;
@@ -51,8 +51,8 @@ pub(super) async fn run(kid: &str, replace: bool, loaded: &Loaded) -> Result<(),
 }
 
 /// Reads what can be read: that others could read a key is why one is revoked.
-fn salvage(path: &Path, tell: bool) -> Result<Folder, Failure> {
-    let (folder, faults) = Folder::salvage(path);
+fn salvage(sources: &KeySources, tell: bool) -> Result<Folder, Failure> {
+    let (folder, faults) = sources.salvage();
     let Some(folder) = folder else { return Err(faults_of(&faults)) };
     for fault in faults.iter().filter(|_| tell) {
         writeln!(io::stderr(), "{fault}")?;

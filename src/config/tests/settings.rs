@@ -108,6 +108,9 @@ client_cert_header = false
 url = "sqlite:///var/lib/porteiro/porteiro.db"
 [keys]
 dir = "/etc/porteiro/keys"
+pkcs11_module = "/usr/lib/softhsm/libsofthsm2.so"
+pkcs11_token = "porteiro"
+pkcs11_pin_file = "/etc/porteiro/pin"
 [tls]
 cert = "fullchain.pem"
 key = "key.pem"

@@ -50,8 +50,15 @@ pub(super) fn parse(contents: &[u8]) -> Result<KeyFile, Problem> {
 
 /// Makes an RSA key of its components, if it is strong and they belong together.
 pub(super) fn rsa_key(components: &KeyPairComponents<&[u8]>) -> Result<RsaKeyPair, Problem> {
-    let n = without_leading_zeros(components.public_key.n);
-    let e = without_leading_zeros(components.public_key.e);
+    let (n, e) = rsa_strength(components.public_key.n, components.public_key.e)?;
+    let public_key = PublicKeyComponents { n, e };
+    RsaKeyPair::from_components(&KeyPairComponents { public_key, ..*components })
+        .map_err(|_| Problem::Inconsistent)
+}
+
+/// Returns modulus and exponent of an RSA key without leading zeros, if it is strong.
+pub fn rsa_strength<'a>(n: &'a [u8], e: &'a [u8]) -> Result<(&'a [u8], &'a [u8]), Problem> {
+    let (n, e) = (without_leading_zeros(n), without_leading_zeros(e));
     // The library refuses such keys too, but without saying why.
     let bits = n.len() * 8 - n.first().map_or(0, |byte| byte.leading_zeros() as usize);
     match bits {
@@ -63,9 +70,7 @@ pub(super) fn rsa_key(components: &KeyPairComponents<&[u8]>) -> Result<RsaKeyPai
     if e.len() < 3 {
         return Err(Problem::WeakExponent);
     }
-    let public_key = PublicKeyComponents { n, e };
-    RsaKeyPair::from_components(&KeyPairComponents { public_key, ..*components })
-        .map_err(|_| Problem::Inconsistent)
+    Ok((n, e))
 }
 
 fn without_leading_zeros(mut number: &[u8]) -> &[u8] {

@@ -2,6 +2,7 @@
 
 use super::Origin;
 use super::file::{self, KeyFile, KeyMaterial};
+use super::pkcs11::Token;
 use super::problem::{Fault, Problem};
 use crate::crypto::{SecretKey, Signer, Vault};
 use crate::domain::Timestamp;
@@ -55,7 +56,16 @@ impl Folder {
     ///
     /// Dotfiles and subfolders are passed over; a symbolic link is judged by what it points to.
     pub fn load(path: &Path, dev_keys: DevKeys) -> Result<Self, Vec<Fault>> {
-        let loading = Loading::of(path, dev_keys);
+        Self::load_from(path, None, dev_keys)
+    }
+
+    /// The same where signing keys may lie in a token.
+    pub(super) fn load_from(
+        path: &Path,
+        token: Option<&Token>,
+        dev_keys: DevKeys,
+    ) -> Result<Self, Vec<Fault>> {
+        let loading = Loading::of(path, token, dev_keys);
         if loading.faults.is_empty() { Ok(loading.finish()) } else { Err(loading.faults) }
     }
 
@@ -64,7 +74,12 @@ impl Folder {
     /// For a command that must act on a folder because it is faulty: a key that others could read is one
     /// to revoke. Without a secret key there is nothing to act with.
     pub fn salvage(path: &Path) -> (Option<Self>, Vec<Fault>) {
-        let mut loading = Loading::of(path, DevKeys::Accepted);
+        Self::salvage_from(path, None)
+    }
+
+    /// The same where signing keys may lie in a token.
+    pub(super) fn salvage_from(path: &Path, token: Option<&Token>) -> (Option<Self>, Vec<Fault>) {
+        let mut loading = Loading::of(path, token, DevKeys::Accepted);
         let faults = std::mem::take(&mut loading.faults);
         let usable = !loading.secrets.is_empty();
         (usable.then(|| loading.finish()), faults)
@@ -101,7 +116,7 @@ struct Loading {
 }
 
 impl Loading {
-    fn of(path: &Path, dev_keys: DevKeys) -> Self {
+    fn of(path: &Path, token: Option<&Token>, dev_keys: DevKeys) -> Self {
         let mut loading =
             Self { dev_keys, signing: Vec::new(), secrets: Vec::new(), faults: Vec::new() };
         match names(path) {
@@ -110,8 +125,9 @@ impl Loading {
                 for file in files {
                     loading.read(&file);
                 }
+                let is_read = loading.read_token(token);
                 loading.find_duplicates();
-                loading.find_missing(path);
+                loading.find_missing(path, is_read);
             }
             Err(problem) => loading.faults.push(Fault::new(path, problem)),
         }
@@ -130,6 +146,21 @@ impl Loading {
                 }
             }
             Err(error) => self.faults.push(Fault::new(path, Problem::Unreadable(error.kind()))),
+        }
+    }
+
+    /// Reads the keys of a token; tells whether it could be read, or there is none.
+    fn read_token(&mut self, token: Option<&Token>) -> bool {
+        match token.map(Token::signing_keys) {
+            None => true,
+            Some(Ok(keys)) => {
+                self.signing.extend(keys);
+                true
+            }
+            Some(Err(faults)) => {
+                self.faults.extend(faults);
+                false
+            }
         }
     }
 
@@ -178,8 +209,9 @@ impl Loading {
         }
     }
 
-    fn find_missing(&mut self, folder: &Path) {
-        for algorithm in NEEDED {
+    fn find_missing(&mut self, folder: &Path, is_read: bool) {
+        // Of a token that cannot be read that has been said.
+        for algorithm in NEEDED.into_iter().filter(|_| is_read) {
             if !self.signing.iter().any(|file| file.signer.algorithm() == algorithm) {
                 self.faults.push(Fault::new(folder, Problem::NoSigningKey(algorithm)));
             }
@@ -221,6 +253,20 @@ fn names(folder: &Path) -> Result<(Metadata, Vec<PathBuf>), Problem> {
     }
     paths.sort();
     Ok((metadata, paths))
+}
+
+/// Reads a file that its owner alone may read, as a key is.
+pub fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, Problem> {
+    let read = contents(path).map_err(|error| Problem::Unreadable(error.kind()))?;
+    let (metadata, contents) = read.ok_or(Problem::NotAFile)?;
+    let mode = metadata.mode() & 0o7777;
+    if mode & 0o077 != 0 {
+        return Err(Problem::FileOpenToOthers { mode });
+    }
+    match foreign_owner(metadata.uid(), rustix::process::geteuid().as_raw()) {
+        Some(foreign) => Err(foreign),
+        None => contents,
+    }
 }
 
 type Contents = Result<Zeroizing<Vec<u8>>, Problem>;

@@ -1,7 +1,7 @@
 //! Making of new keys, as files that only their owner can read.
 
 use super::jwk::SECRET_USE;
-use super::{Origin, file};
+use super::{Fault, Origin, file};
 use crate::crypto::random::{self, Dice};
 use crate::domain::Timestamp;
 use crate::domain::signing_keys::SigningAlgorithm;
@@ -51,6 +51,8 @@ pub enum GenerateError {
     Folder { path: PathBuf, source: io::Error },
     #[error("the key file {} cannot be written", path.display())]
     File { path: PathBuf, source: io::Error },
+    #[error("the token made no key: {0}")]
+    Token(Fault),
     #[error("the library made no key")]
     Library(#[from] Unspecified),
 }

@@ -2,7 +2,8 @@
 //!
 //! [`Generator`] makes keys, [`Folder`] loads all of them or names every [`Fault`] at once. A
 //! signing key is known by the thumbprint of its public half (RFC 7638), a secret key by a
-//! fingerprint derived from it; a `kid` in a file is for people and is not believed.
+//! fingerprint derived from it; a `kid` in a file is for people and is not believed. Signing keys may lie in a token instead
+//! ([`pkcs11`]); [`KeySources`] says where all of them lie.
 
 mod file;
 mod folder;
@@ -10,10 +11,14 @@ mod generate;
 mod jwk;
 mod origin;
 mod pem;
+pub mod pkcs11;
 mod problem;
+mod sources;
 
-pub use folder::{DevKeys, Folder, SecretKeyFile, SigningKeyFile};
+pub use file::rsa_strength;
+pub use folder::{DevKeys, Folder, SecretKeyFile, SigningKeyFile, read_private};
 pub use generate::{GenerateError, GeneratedKey, Generator, Purpose};
 pub use origin::Origin;
 pub use pem::read_pem;
 pub use problem::{Fault, Problem};
+pub use sources::KeySources;

@@ -1,5 +1,6 @@
 //! What can be wrong with the keys folder, in words for the operator who must mend it.
 
+use super::pkcs11::TokenProblem;
 use crate::domain::signing_keys::SigningAlgorithm;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,11 @@ pub struct Fault {
 impl Fault {
     pub(super) fn new(path: &Path, problem: Problem) -> Self {
         Self { path: path.to_owned(), problem }
+    }
+
+    /// Tells whether it may pass by itself: a token is away, and may come back.
+    pub fn is_passing(&self) -> bool {
+        matches!(&self.problem, Problem::Token(problem) if problem.is_passing())
     }
 }
 
@@ -71,6 +77,8 @@ pub enum Problem {
     NoSecretKey,
     #[error("a usable signing key for {0} is missing")]
     NoSigningKey(SigningAlgorithm),
+    #[error("{0}")]
+    Token(TokenProblem),
 }
 
 fn unreadable(kind: ErrorKind) -> String {

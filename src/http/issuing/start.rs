@@ -15,6 +15,7 @@ use crate::{
         grant::Grant,
         possession::Possession,
         session::Session,
+        signing_keys::SigningAlgorithm,
         token_family::{Command, Issuing, Narrowing, Refusal, Reply, Start, TokenFamily},
     },
     http::{
@@ -78,6 +79,10 @@ pub async fn start(
     let Some(client) = seen.machine.known() else {
         return Err(NotStarted::Over { kind: Client::KIND });
     };
+    // Before anything is spent: what cannot be signed is not asked for.
+    if !app.crypto.keys.borrow().can_sign(SigningAlgorithm::Es256) {
+        return Err(NotStarted::Failed(OAuthError::unavailable()));
+    }
     // Drawn once for all tries: by them the family knows a command that it has carried out.
     let family = draw_id_at(&*app.dice, app.clock.now());
     let next =

@@ -101,6 +101,9 @@ impl Operator {
         if self.system.keys().borrow().signer(SigningAlgorithm::Es256).is_none() {
             return Some("there is no key to sign with");
         }
+        if !self.system.keys().borrow().can_sign(SigningAlgorithm::Es256) {
+            return Some("the signing keys are out of reach");
+        }
         let reads = self.system.fresh_reads();
         let seen = reads.version(SigningKeys::KIND, INSTALLATION);
         match tokio::time::timeout(STORE_TIMEOUT, seen).await {

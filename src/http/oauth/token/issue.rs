@@ -88,7 +88,7 @@ pub async fn issue(
     let possession = caller.possession()?;
     // Before anything is spent: what cannot be signed is not asked for.
     for algorithm in [SigningAlgorithm::Es256, client.id_token_algorithm()] {
-        if app.crypto.keys.borrow().signer(algorithm).is_none() {
+        if !app.crypto.keys.borrow().can_sign(algorithm) {
             return Err(OAuthError::unavailable().because("there is no key to sign with"));
         }
     }
