@@ -19,11 +19,13 @@
 //! | known | prove an address | known, with it; the former is not used any more | the code is wrong, which counts, or none is out |
 //! | known | remove the password, a passkey, the phone number | known, without it | it is not there; no way in would be left |
 //! | known | sign out everywhere | known, in its next epoch | |
+//! | known or deleting | end sessions | as before, in its person's next epoch; API keys stay | |
 //! | known | request deletion | deleting, in its next epoch | |
 //! | deleting | keep | known | |
 //! | deleting | erase | **deleted**: its id alone is left | it is too early |
 //! | known or deleting | suspend | suspended, in its next epoch | |
 //! | suspended | enable | as before; a deletion begins anew | |
+//! | suspended | end sessions | suspended: all of them have ended | |
 //! | suspended | anything else | suspended | always |
 //! | deleted | anything | deleted | always, except to erase it again |
 //!
@@ -104,6 +106,10 @@ pub struct Known {
     /// nothing any more.
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
+    /// How often an operator has ended the sessions and grants of the person, and nothing else: their API keys stay
+    /// (adr/0140).
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub signed_out: u64,
     /// The person holds `organizations:administer`.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub administers: bool,
@@ -142,6 +148,7 @@ impl Known {
             credentials,
             profile: Profile::default(),
             epoch: 0,
+            signed_out: 0,
             administers: false,
             recovery_link: None,
             proposed_email: None,
@@ -262,7 +269,8 @@ impl Account {
 impl Machine for Account {
     const KIND: &'static str = "account";
     /// 2: passkeys and recovery codes. 3: suspended and deleted ones, addresses that are not proved yet.
-    const REVISION: u32 = 3;
+    /// 4: `signed_out`, without which what has ended would be good.
+    const REVISION: u32 = 4;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;

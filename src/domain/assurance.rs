@@ -1,12 +1,13 @@
 //! How sure we are of a person: derived from what was proved and when, never configured beside it.
 
 mod authenticators;
+mod sign_out;
 mod single_sign_on;
 
 pub use authenticators::{AuthenticatorId, Authenticators};
 pub use single_sign_on::SingleSignOn;
 
-use super::Timestamp;
+use super::{Timestamp, epoch::is_first};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -263,8 +264,15 @@ impl Worth {
 
     /// Returns the proof that was given at this time.
     pub fn given(self, at: Timestamp) -> Proof {
-        let (by, void, sign_on) = (None, false, None);
-        Proof { method: self.method, factors: self.factors.to_vec(), at, by, void, sign_on }
+        Proof {
+            method: self.method,
+            factors: self.factors.to_vec(),
+            at,
+            by: None,
+            void: false,
+            sign_on: None,
+            sign_outs: 0,
+        }
     }
 }
 
@@ -283,6 +291,9 @@ pub struct Proof {
     /// What it rests on, where another provider gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sign_on: Option<Box<SingleSignOn>>,
+    /// How many sign-outs there had been when it was given (adr/0140).
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub sign_outs: u64,
 }
 
 impl Proof {

@@ -217,17 +217,21 @@ impl Grant {
 
     /// Tells whether a person speaks for an organization as a member of it, in person or by a chain that they began.
     fn rests_on_member(&self) -> bool {
-        let by_key = |one: &Delegation| matches!(one.root, Root::ApiKey { .. });
         let is_member = self.membership.as_ref().is_some_and(|one| one.id.is_some());
-        is_member && !self.delegation.as_deref().is_some_and(by_key)
+        is_member && !self.is_by_key()
+    }
+
+    /// Tells whether an API key is at its root: it is no person's, though one may stand behind the key.
+    pub fn is_by_key(&self) -> bool {
+        let by_key = |one: &Delegation| matches!(one.root, Root::ApiKey { .. });
+        self.delegation.as_deref().is_some_and(by_key)
     }
 
     /// Tells whether a person has proved who they are for it.
     pub fn rests_on_proof(&self) -> bool {
-        let by_another = |one: &Delegation| {
-            matches!(one.root, Root::ApiKey { .. }) || one.administrator.is_some()
-        };
-        self.account.is_some() && !self.delegation.as_deref().is_some_and(by_another)
+        let by_another = |one: &Delegation| one.administrator.is_some();
+        let by_another = self.delegation.as_deref().is_some_and(by_another);
+        self.account.is_some() && !self.is_by_key() && !by_another
     }
 
     /// Lists the clients that hold it or held what it was exchanged for, its own last.

@@ -46,6 +46,7 @@ mod fingerprint;
 pub mod flow;
 pub mod grant;
 pub mod id_token;
+pub mod installation;
 pub mod invitation;
 mod locale;
 pub mod logout;

@@ -15,6 +15,7 @@
 //! | to be erased | provision | the same | the draft changes anything |
 //! | to be erased | begin erasure | leased to one node for some minutes | its time has not come; another node has the lease |
 //! | to be erased | continue erasure | the lease is longer | its time has not come |
+//! | enabled, suspended, to be erased | end sessions | its people are signed out of it (adr/0140) | |
 //! | to be erased | erase | **erased** | its time has not come |
 //! | erased | any other | the same | always |
 //!
@@ -27,6 +28,7 @@
 
 mod administrators;
 mod deletion;
+mod sign_out;
 
 pub use administrators::{ADMINISTRATOR, administration};
 pub use deletion::{Deletion, GRACE_PERIOD, LEASE, ORGANIZATION_DELETIONS};
@@ -77,6 +79,10 @@ pub struct Known {
     /// How often it was enabled again; what was granted before belongs to an earlier epoch.
     #[serde(default, skip_serializing_if = "is_first")]
     pub epoch: u64,
+    /// The number of the last sign-out of its people: what they proved or granted before counts for it no more
+    /// (adr/0140).
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub signed_out: u64,
     /// How its pages look.
     #[serde(default, skip_serializing_if = "Brand::is_plain")]
     pub brand: Brand,
@@ -157,6 +163,10 @@ pub enum Command {
     ContinueErasure,
     /// Nothing is left of it but this.
     Erase,
+    /// An operator signs its people out of it. This is the number of the sign-out.
+    EndSessions {
+        number: u64,
+    },
 }
 
 #[expect(clippy::large_enum_variant, reason = "an erasure is rare")]
@@ -271,6 +281,7 @@ impl Organization {
             required_connections: Vec::new(),
             impersonation: false,
             epoch: 0,
+            signed_out: 0,
             brand: Brand::default(),
             deletion: None,
         });
@@ -287,6 +298,7 @@ impl Organization {
                 .unwrap_or(held.required_connections.clone()),
             impersonation: draft.impersonation.unwrap_or(held.impersonation),
             epoch: next_epoch(held.epoch, (held.enabled, enabled)),
+            signed_out: held.signed_out,
             brand: draft.brand.as_ref().map_or_else(|| held.brand.clone(), Brand::from),
             deletion: held.deletion,
         };
@@ -366,8 +378,8 @@ impl Draft {
 impl Machine for Organization {
     const KIND: &'static str = "organization";
     // 2: `epoch`; 3: `required_acr`, which an older binary would not ask for; 4: `brand`; 5: `group` of a role,
-    // `required_connections`; 6: `deletion` and `Erased`
-    const REVISION: u32 = 6;
+    // `required_connections`; 6: `deletion` and `Erased`; 7: `signed_out`, without which what has ended would be good
+    const REVISION: u32 = 7;
     type Command = Command;
     type Event = Event;
     type Reply = Provisioned;
@@ -382,6 +394,7 @@ impl Machine for Organization {
             Command::BeginErasure => self.begin_erasure(now),
             Command::ContinueErasure => self.continue_erasure(now),
             Command::Erase => self.erase(now),
+            Command::EndSessions { number } => self.end_sessions(*number),
         }
     }
 

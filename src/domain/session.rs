@@ -181,6 +181,11 @@ impl Open {
         self.person.evidence.methods()
     }
 
+    /// Returns the epoch of the person in which it began.
+    pub fn epoch(&self) -> u64 {
+        self.person.epoch
+    }
+
     pub fn created_at(&self) -> Timestamp {
         self.created_at
     }
@@ -243,7 +248,8 @@ impl Open {
 impl Machine for Session {
     const KIND: &'static str = "session";
     /// 3: it knows which clients are told when it ends. 4: by which authenticators it was proved. 5: single sign-on.
-    const REVISION: u32 = 5;
+    /// 6: after how many sign-outs it was proved.
+    const REVISION: u32 = 6;
     type Command = Command;
     type Event = Event;
     type Reply = ();

@@ -28,8 +28,9 @@ use crate::{
         passkeys::{AttestationPolicy, Passkeys},
     },
     domain::{
-        Clock, Context, access_token,
+        Clock, Context, Machine as _, access_token,
         client::{self, KEPT_AFTER_PERSON, KnownClient, USE_NOTED_EVERY, Usage, UsedBy},
+        installation::{INSTALLATION_ID, Installation, SelfService, SignOuts},
         reserved_names::{NAMES, ReservedNames},
         resource::{self, Resource},
     },
@@ -97,8 +98,8 @@ pub struct Inner {
 
 /// What is the same in every answer.
 pub(super) struct Fixed {
-    /// Made when it is first asked for.
-    pub(super) metadata: OnceLock<Bytes>,
+    /// Without and with registration, each made when it is first asked for.
+    pub(super) metadata: [OnceLock<Bytes>; 2],
     /// Likewise.
     pub(super) openapi: OnceLock<Bytes>,
     pub(super) jwks_type: HeaderValue,
@@ -119,7 +120,7 @@ impl Fixed {
     fn new(key_set_age: Duration) -> Self {
         let caching = format!("public, max-age={}", key_set_age.as_secs());
         Self {
-            metadata: OnceLock::new(),
+            metadata: Default::default(),
             openapi: OnceLock::new(),
             jwks_type: HeaderValue::from_static("application/jwk-set+json"),
             jwks_caching: HeaderValue::try_from(caching).expect("a number is a header value"),
@@ -264,6 +265,28 @@ impl App {
         &self,
     ) -> Result<Arc<Hydrated<ReservedNames>>, HydrateError> {
         self.views.reserved_names.look(NAMES).await
+    }
+
+    /// Tells whether strangers may do this by themselves: where the configuration opens it, and no operator has closed it
+    /// more than a second ago.
+    pub(super) async fn is_open(&self, service: SelfService) -> Result<bool, HydrateError> {
+        let configured = match service {
+            SelfService::Registration => self.settings.registration,
+            SelfService::SignUp => self.settings.sign_up.open,
+        };
+        if !configured {
+            return Ok(false);
+        }
+        let installation = self.views.installation.look(INSTALLATION_ID).await?;
+        Ok(!installation.machine.is_closed(service))
+    }
+
+    /// Returns the sign-outs that there have been by now.
+    pub(super) async fn sign_outs(&self) -> Result<SignOuts, HydrateError> {
+        let found = self.store.liveness(&[(Installation::KIND, INSTALLATION_ID)]).await?;
+        let version = found[0].map_or(0, |found| found.version);
+        let installation = self.views.installation.at_version(INSTALLATION_ID, version).await?;
+        Ok(installation.machine.sign_outs())
     }
 
     /// Which organization vouches for addresses at a domain.

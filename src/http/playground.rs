@@ -99,7 +99,7 @@ pub async fn get(
 ) -> Result<Response, Problem> {
     let _permit = app.limits.request_permits.work(address)?;
     let preferences = preferences(&app, query, &headers).1;
-    let page = &Shell::new(&app, preferences, None).at(Vec::new());
+    let page = &Shell::new(&app, preferences, None).at(Vec::new()).telling_sign_up().await;
     let client = found(&app).await?;
     let missing = client_of_demo().replace("{port}", port(&app.issuer));
     let drawn = PlaygroundPage {

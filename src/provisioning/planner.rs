@@ -321,6 +321,7 @@ fn as_meant(
     let held = held.cloned();
     let enabled = held.as_ref().is_none_or(|held| held.enabled);
     let epoch = held.as_ref().map_or(0, |held| held.epoch);
+    let signed_out = held.as_ref().map_or(0, |held| held.signed_out);
     let required_acr = held.as_ref().map(|held| held.required_acr).unwrap_or_default();
     let brand = held.as_ref().map(|held| held.brand.clone()).unwrap_or_default();
     let impersonation = held.as_ref().is_some_and(|held| held.impersonation);
@@ -335,6 +336,7 @@ fn as_meant(
         required_connections: connections.unwrap_or_default(),
         impersonation: draft.impersonation.unwrap_or(impersonation),
         epoch,
+        signed_out,
         brand: draft.brand.as_ref().map_or(brand, Brand::from),
         deletion: None,
     }

@@ -33,6 +33,7 @@ impl Known {
             Command::Suspend
             | Command::Enable
             | Command::SignOutEverywhere
+            | Command::EndSessions
             | Command::RequestDeletion
             | Command::KeepAccount
             | Command::Erase => self.change_standing(command, now),
@@ -206,6 +207,7 @@ impl Known {
             Event::Suspended { .. }
             | Event::Enabled { .. }
             | Event::SignedOutEverywhere
+            | Event::SessionsEnded
             | Event::DeletionRequested { .. }
             | Event::AccountKept
             | Event::Erased { .. } => self.apply_standing(event),

@@ -116,6 +116,8 @@ pub enum Command {
     Enable,
     /// Everything ends that the account is signed in by.
     SignOutEverywhere,
+    /// An operator ends the sessions and grants of the person; their API keys stay.
+    EndSessions,
     /// The person wants the account to be deleted.
     RequestDeletion,
     /// The person has signed in again: the account is not deleted.
@@ -207,6 +209,7 @@ pub enum Event {
     Suspended { at: Timestamp },
     Enabled { erase_at: Option<Timestamp> },
     SignedOutEverywhere,
+    SessionsEnded,
     DeletionRequested { erase_at: Timestamp },
     AccountKept,
     Erased { at: Timestamp },

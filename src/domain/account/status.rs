@@ -3,7 +3,7 @@
 //! Each of these ends everything that rested on the account, for good: it begins another epoch.
 
 use super::{Account, Command, Event, Known, Refusal, change::News};
-use crate::domain::{Decision, Record, Timestamp};
+use crate::domain::{Decision, Record, Timestamp, installation::SignOuts};
 use std::time::Duration;
 
 /// How long a person can change their mind who has asked for the account to be deleted.
@@ -43,9 +43,15 @@ impl Known {
         }
     }
 
+    /// Returns the epoch in which its person acts: what they proved or granted in an earlier one has ended. No count of
+    /// it ever falls, so their sum is the same only while all of them are.
+    pub fn person_epoch(&self, sign_outs: SignOuts) -> u64 {
+        self.epoch.saturating_add(self.signed_out).saturating_add(sign_outs.everyone)
+    }
+
     /// Tells whether what was proved or granted in this epoch is worth anything now.
-    pub fn honours(&self, epoch: u64, now: Timestamp) -> bool {
-        self.epoch == epoch && self.admits(now)
+    pub fn honours(&self, epoch: u64, sign_outs: SignOuts, now: Timestamp) -> bool {
+        self.person_epoch(sign_outs) == epoch && self.admits(now)
     }
 
     /// Returns when it is erased. What is suspended is kept: it may be needed as evidence.
@@ -60,7 +66,7 @@ impl Known {
         now: Timestamp,
     ) -> Decision<Account> {
         self.decided(match command {
-            Command::Suspend => Ok(None),
+            Command::Suspend | Command::EndSessions => Ok(None),
             Command::Enable => {
                 // The person could not change their mind meanwhile.
                 let erase_at = self.erase_at.map(|_| now + GRACE_PERIOD);
@@ -79,6 +85,9 @@ impl Known {
             }
             (Command::SignOutEverywhere, _) => {
                 news(Event::SignedOutEverywhere, Record::new("account.sessions_ended"))
+            }
+            (Command::EndSessions, _) => {
+                news(Event::SessionsEnded, Record::new("account.sessions_ended"))
             }
             (Command::RequestDeletion, None) => {
                 let erase_at = now + GRACE_PERIOD;
@@ -112,7 +121,14 @@ impl Known {
         );
         if ends {
             self.epoch = self.epoch.saturating_add(1);
-            (self.recovery_link, self.proposed_email, self.proposed_phone) = (None, None, None);
+            self.recovery_link = None;
+        }
+        if *event == Event::SessionsEnded {
+            self.signed_out = self.signed_out.saturating_add(1);
+        }
+        // What was proposed in a session ends with it.
+        if ends || *event == Event::SessionsEnded {
+            (self.proposed_email, self.proposed_phone) = (None, None);
         }
     }
 }
@@ -126,6 +142,7 @@ mod tests {
     };
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+    const NONE: SignOuts = SignOuts { everyone: 0, last: 0 };
 
     fn ask(account: &mut Account, command: &Command, now: Timestamp) -> Result<Reply, Refusal> {
         let decision = account.decide(command, now);
@@ -198,7 +215,7 @@ mod tests {
     #[test]
     fn enabling_an_account_revives_nothing_that_was_issued_before() {
         let mut account = ana();
-        assert!(account.known().unwrap().honours(0, NOW));
+        assert!(account.known().unwrap().honours(0, NONE, NOW));
         ask(&mut account, &Command::Suspend, NOW).unwrap();
         assert_eq!(records(&account, &Command::Enable, NOW), ["account.enabled"]);
         ask(&mut account, &Command::Enable, NOW).unwrap();
@@ -207,7 +224,7 @@ mod tests {
             (known.standing(), account.live_until()),
             (AccountStatus::Active, Timestamp::FOREVER)
         );
-        assert!(!known.honours(0, NOW) && known.honours(1, NOW));
+        assert!(!known.honours(0, NONE, NOW) && known.honours(1, NONE, NOW));
         assert_eq!(account.decide(&Command::Enable, NOW).events.len(), 0);
     }
 
@@ -218,7 +235,7 @@ mod tests {
         let until = NOW + GRACE_PERIOD;
         assert_eq!(account.known().unwrap().standing(), AccountStatus::Deleting { until });
         assert_eq!((account.live_until(), account.listings().len()), (until, 2));
-        assert!(!account.known().unwrap().honours(0, NOW), "everything has ended");
+        assert!(!account.known().unwrap().honours(0, NONE, NOW), "everything has ended");
         assert!(account.known().unwrap().admits(NOW) && !account.known().unwrap().admits(until));
         assert_eq!(ask(&mut account, &Command::Erase, NOW), Err(Refusal::NotDue));
         let again = account.decide(&Command::RequestDeletion, NOW);
@@ -254,6 +271,21 @@ mod tests {
         ask(&mut account, &Command::Enable, late).unwrap();
         let until = late + GRACE_PERIOD;
         assert_eq!(account.known().unwrap().standing(), AccountStatus::Deleting { until });
+    }
+
+    #[test]
+    fn an_operator_ends_the_sessions_of_a_person_and_not_what_rests_on_the_account_itself() {
+        let mut account = ana();
+        let end = Command::EndSessions;
+        assert_eq!(records(&account, &end, NOW), ["account.sessions_ended"]);
+        ask(&mut account, &end, NOW).unwrap();
+        let known = account.known().unwrap();
+        assert_eq!((known.epoch, known.signed_out), (0, 1), "API keys rest on the first of them");
+        assert!(!known.honours(0, NONE, NOW) && known.honours(1, NONE, NOW));
+        let everyone = SignOuts { everyone: 4, last: 9 };
+        assert!(!known.honours(1, everyone, NOW) && known.honours(5, everyone, NOW));
+        ask(&mut account, &Command::Suspend, NOW).unwrap();
+        assert_eq!(account.decide(&end, NOW).events.len(), 0, "all of them have ended");
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub struct MembershipChoice {
     /// The names of the roles that it gives there.
     pub roles: Vec<String>,
     pub permissions: Permissions,
+    /// The number of the last sign-out of the organization's people.
+    pub signed_out: u64,
     /// What the organization requires a person to have proved.
     pub required: Acr,
     /// The connections of which the person must have come by one, if the organization requires that.

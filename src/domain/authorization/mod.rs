@@ -25,7 +25,7 @@ pub use response_mode::{Carrier, ResponseJwt, ResponseMode};
 
 use super::{
     Requirement, Timestamp,
-    assurance::Acr,
+    assurance::{Acr, Evidence},
     authority::Widening,
     grant::{Grant, Limits, MembershipRef, Wish},
     person::Person,
@@ -43,6 +43,8 @@ pub enum Settled {
     ChooseOrganization(Vec<Choice>),
     /// The organization requires more than the person has proved.
     ProveMore(Acr),
+    /// The organization has signed its people out since the person proved enough; this alone counts of their proofs.
+    ProveAgain(Box<Evidence>),
     /// The organization, by its slug, requires the person to come by its single sign-on.
     SignOn(String),
     AskConsent(Box<ConsentQuestion>),
@@ -137,6 +139,27 @@ impl RequestedGrant {
         }
     }
 
+    /// Returns what the person must still prove, where they have proved less than is required of them.
+    fn missing(
+        &self,
+        person: &Person,
+        (required, facts): (Acr, &AuthorizationFacts),
+        now: Timestamp,
+    ) -> Option<Acr> {
+        let evidence = &person.evidence;
+        if evidence.level(now).is_none()
+            || (!required.is_least() && !required.is_met_by(evidence, now))
+        {
+            return Some(required);
+        }
+        // Of first-party clients too: what cannot be taken back is granted by a person we are sure of.
+        let irreversible = facts.types.iter().any(|kind| kind.irreversible);
+        if irreversible && !Acr::Aal2.is_met_by(evidence, now) {
+            return Some(Acr::Aal2);
+        }
+        self.unmet(person, now)
+    }
+
     /// Says what becomes of the request for this person, with these facts.
     pub fn settle(
         &self,
@@ -166,30 +189,31 @@ impl RequestedGrant {
             return Settled::Denied(denial);
         }
         let organization = membership.map(|one| one.organization.as_str());
-        let sign_on = organization.and_then(|slug| person.evidence.sign_on_at(slug));
+        // What was proved before a sign-out does not count there.
+        let counts = match membership {
+            Some(one) => person.evidence.clone().since_sign_out(&one.organization, one.signed_out),
+            None => person.evidence.clone(),
+        };
+        let sign_on = organization.and_then(|slug| counts.sign_on_at(slug));
         if let Some(one) = membership.filter(|one| !one.required_connections.is_empty())
             && !sign_on.is_some_and(|by| one.required_connections.contains(&by.connection))
         {
             return Settled::SignOn(one.organization.clone());
         }
         // What was proved elsewhere does not count here.
-        let evidence = person.evidence.at(organization, now);
-        let person = &Person { evidence, ..person.clone() };
+        let proved = &Person { evidence: counts.at(organization, now), ..person.clone() };
         let required = membership.map(|one| one.required).unwrap_or_default();
-        if person.evidence.level(now).is_none() {
-            return Settled::ProveMore(required);
+        if let Some(acr) = self.missing(proved, (required, facts), now) {
+            return match organization {
+                // A person who came by single sign-on alone comes by it again.
+                Some(slug) if counts != person.evidence && person.evidence.is_only_scoped() => {
+                    Settled::SignOn(slug.to_owned())
+                }
+                _ if counts != person.evidence => Settled::ProveAgain(Box::new(counts)),
+                _ => Settled::ProveMore(acr),
+            };
         }
-        if !required.is_least() && !required.is_met_by(&person.evidence, now) {
-            return Settled::ProveMore(required);
-        }
-        // Of first-party clients too: what cannot be taken back is granted by a person we are sure of.
-        let irreversible = facts.types.iter().any(|kind| kind.irreversible);
-        if irreversible && !Acr::Aal2.is_met_by(&person.evidence, now) {
-            return Settled::ProveMore(Acr::Aal2);
-        }
-        if let Some(unmet) = self.unmet(person, now) {
-            return Settled::ProveMore(unmet);
-        }
+        let person = proved;
         let forced = self.prompt.consent && third_party;
         // What was said of one organization says nothing of another.
         let allowed = said.allowed == Allowed::For(organization);

@@ -26,6 +26,7 @@ pub(super) fn member(slug: &str, enabled: bool) -> MembershipChoice {
         name: slug.to_uppercase(),
         enabled,
         epoch: 3,
+        signed_out: 0,
         roles: vec!["reader".to_owned()],
         permissions: [&read].into_iter().collect(),
         required: Acr::Aal1,

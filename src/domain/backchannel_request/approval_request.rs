@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Device, Fingerprint, Record, Requirement, Timestamp,
-    assurance::{Acr, Method},
+    assurance::{Acr, Evidence, Method},
     authorization::{
         Allowed, AuthorizationFacts, ConsentQuestion, ConsentRule, Denial, PersonAnswers,
         RequestedGrant, Settled, Subject,
@@ -46,6 +46,8 @@ pub enum Verdict {
     },
     /// The person must prove as much first.
     ProveMore(Acr),
+    /// The person must prove again who they are; this alone counts of what they have proved.
+    ProveAgain(Box<Evidence>),
     /// They must come by the single sign-on of the organization with this slug first.
     SignOn(String),
     /// A passkey of theirs must sign what was shown.
@@ -94,6 +96,7 @@ impl ApprovalRequest {
             }
             Settled::ProveMore(acr) if acr.is_reachable_by(served) => Verdict::ProveMore(acr),
             Settled::ProveMore(_) => Verdict::Denied(Denial::NotSureEnough),
+            Settled::ProveAgain(counts) => Verdict::ProveAgain(counts),
             // What a person approves who did not come as the organization requires is worth nothing there.
             Settled::SignOn(slug) => Verdict::SignOn(slug),
             Settled::Denied(denial) => Verdict::Denied(denial),

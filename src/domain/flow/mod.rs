@@ -175,8 +175,8 @@ impl Machine for Flow {
     /// the organization of an invitation, and recovery codes that the person has not kept yet. 5: the
     /// session whose account was chosen, without which no other may begin, and what a person said of a
     /// request for an approval. 6: by which authenticators it was proved. 7: an answer that is to be signed.
-    /// 8: single sign-on. 9: an identity that is to be linked.
-    const REVISION: u32 = 9;
+    /// 8: single sign-on. 9: an identity that is to be linked. 10: after how many sign-outs it was proved.
+    const REVISION: u32 = 10;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;

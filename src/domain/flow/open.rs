@@ -10,6 +10,7 @@ use crate::domain::{
     assurance::{Acr, AuthenticatorId, Evidence, Level, Method},
     authorization::{Choice, ConsentQuestion, Denial, RequestedGrant, choices},
     epoch::is_first,
+    installation::SignOuts,
     person::Person,
     pushed_request::PushedRequest,
 };
@@ -292,7 +293,9 @@ impl Open {
                 next.stage = if by_mail { Stage::Proof } else { Stage::Credential };
                 next.moved()
             }
-            Step::Describe(applicant) => next.describe(applicant, rules, now),
+            Step::Describe { applicant, sign_outs } => {
+                next.describe(applicant, *sign_outs, rules, now)
+            }
             Step::Stop => next.stop(rules),
             Step::Hold { held, message, .. } => next.hold(held, message.as_ref()),
             Step::Present { step, code, proved, material } => {
@@ -329,14 +332,22 @@ impl Open {
     }
 
     /// Keeps what the person says of themselves; what was sent to another address is void.
-    fn describe(mut self, applicant: &Applicant, rules: &Rules, now: Timestamp) -> Decision<Flow> {
+    fn describe(
+        mut self,
+        applicant: &Applicant,
+        sign_outs: SignOuts,
+        rules: &Rules,
+        now: Timestamp,
+    ) -> Decision<Flow> {
         self.held.clear();
         let vouched = rules.goal(&self.seed.kind).and_then(|goal| goal.vouches(&self.seed));
         self.stage = Stage::Proof;
         if let Some(worth) = vouched {
             let account = applicant.account.clone();
-            let evidence = Evidence::of(worth.given(now).by(Some(applicant.mailbox())));
-            self.person = Some(Person { account, epoch: 0, evidence });
+            let proof = worth.given(now).by(Some(applicant.mailbox())).after(sign_outs.last);
+            let (epoch, evidence) = (sign_outs.everyone, Evidence::of(proof));
+            self.person = Some(Person { account, epoch, evidence });
+            self.epoch = epoch;
             (self.proved_here, self.stage) = (true, Stage::Enrol);
         }
         self.applicant = Some(Box::new(applicant.clone()));

@@ -111,7 +111,7 @@ impl Open {
         if by.is_none() && material.account.version > 0 && proved.sign_on.is_none() {
             return Decision::refuse(Refusal::NotNow);
         }
-        let proof = worth.given(now).by(by);
+        let proof = worth.given(now).by(by).after(material.account.sign_outs);
         let proof = match &proved.sign_on {
             Some(by) => proof.through(by.sign_on.clone()),
             None => proof,

@@ -11,6 +11,7 @@ use crate::domain::{
     assurance::{AuthenticatorId, amr},
     authorization::Denial,
     grant::Grant,
+    installation::SignOuts,
     person::Person,
     pushed_request::PushedRequest,
     session::{self, Session, SessionClients},
@@ -18,11 +19,13 @@ use crate::domain::{
 };
 
 impl AccountSeen {
-    /// What a flow looks at of an account that was read at this version.
-    pub fn of(known: Option<&Known>, version: i64) -> Self {
+    /// What a flow looks at of an account that was read at this version, after these sign-outs.
+    pub fn of(known: Option<&Known>, version: i64, sign_outs: SignOuts) -> Self {
         Self {
             version,
-            epoch: known.map_or(0, |known| known.epoch),
+            // One that is not made yet begins in the epoch of everyone.
+            epoch: known.map_or(sign_outs.everyone, |known| known.person_epoch(sign_outs)),
+            sign_outs: sign_outs.last,
             deleting: known.is_some_and(|known| known.erase_at.is_some()),
             authenticators: known.map(Known::authenticators).unwrap_or_default(),
         }
@@ -40,12 +43,11 @@ impl Open {
     /// by authenticators that it still has.
     pub fn still_rests_on(&self, account: &AccountSeen) -> bool {
         let Some(person) = &self.person else { return true };
-        // It is made at the end of this very flow.
-        if account.version == 0 && self.applicant.is_some() {
-            return true;
-        }
         let epoch = if self.seed.signed_in.is_none() { self.epoch } else { person.epoch };
-        epoch == account.epoch && person.evidence.rests_on(&account.authenticators)
+        // It is made at the end of this very flow.
+        let is_made_here = account.version == 0 && self.applicant.is_some();
+        let rests_on = |account: &AccountSeen| person.evidence.rests_on(&account.authenticators);
+        epoch == account.epoch && (is_made_here || rests_on(account))
     }
 
     /// Fails: what was proved is worth nothing any more, and no later step can mend it.
@@ -119,6 +121,11 @@ impl Open {
                         (Stage::Credential, kept)
                     }
                     Question::Credential => (Stage::Credential, kept),
+                    Question::Again(counts) => {
+                        // What was proved before the sign-out is no part of what this flow ends in.
+                        self.person = Some(Person { evidence: *counts, ..person.clone() });
+                        (Stage::Credential, kept)
+                    }
                     Question::SecondFactor => (Stage::SecondFactor, None),
                     Question::Proof => (Stage::Proof, None),
                     Question::Enrol => (Stage::Enrol, None),

@@ -9,6 +9,7 @@ use crate::domain::{
     account::{self, Account},
     assurance::{AuthenticatorId, Authenticators, Method, SingleSignOn, Worth},
     authorization::AuthorizationFacts,
+    installation::SignOuts,
     person::Person,
     upstream_session,
 };
@@ -44,7 +45,11 @@ pub enum Step {
         identifier: String,
     },
     /// What the person says of themselves, to make an account of it.
-    Describe(Box<Applicant>),
+    Describe {
+        applicant: Box<Applicant>,
+        /// That there have been so far.
+        sign_outs: SignOuts,
+    },
     /// The first half of a step: something waits for the second, and a message may be sent.
     Hold {
         /// The name of the step that is taken now.
@@ -138,7 +143,7 @@ impl Step {
             Self::Identify { .. } => Some("identifier"),
             Self::Choose { .. } => Some("organization"),
             Self::Select { .. } => Some("account"),
-            Self::Describe(_) => Some("profile"),
+            Self::Describe { .. } => Some("profile"),
             Self::Enter { .. } => Some("user_code"),
             Self::Hold { step, .. }
             | Self::Present { step, .. }
@@ -177,7 +182,7 @@ impl Step {
             | Self::Decide { material, .. } => Some(material),
             Self::Look
             | Self::Identify { .. }
-            | Self::Describe(_)
+            | Self::Describe { .. }
             | Self::Hold { .. }
             | Self::Disprove { .. }
             | Self::Apply { .. }
@@ -276,8 +281,10 @@ pub struct Material {
 pub struct AccountSeen {
     /// 0 where there is none.
     pub version: i64,
-    /// How often everything has ended that rested on it; see [`account::Known::epoch`].
+    /// How often everything has ended that its person rested on; see [`account::Known::person_epoch`].
     pub epoch: u64,
+    /// How many sign-outs there have been (adr/0140).
+    pub sign_outs: u64,
     /// The person has asked for it to be deleted.
     pub deleting: bool,
     pub authenticators: Authenticators,

@@ -10,6 +10,7 @@ use crate::domain::{
     },
     consent::{self, Consent},
     grant::Grant,
+    installation::SignOuts,
     session::{self, Session},
     token_family::TokenFamily,
 };
@@ -70,6 +71,7 @@ fn place(slug: &str) -> MembershipChoice {
         name: slug.to_owned(),
         enabled: true,
         epoch: 0,
+        signed_out: 0,
         roles: vec![],
         permissions: [].into_iter().collect(),
         required: Acr::Aal1,
@@ -137,7 +139,7 @@ fn account_seen(version: i64, epoch: u64) -> AccountSeen {
     let authenticators = methods
         .into_iter()
         .fold(Authenticators::default(), |all, method| all.with(method, Some(id(method))));
-    AccountSeen { version, epoch, deleting: false, authenticators }
+    AccountSeen { version, epoch, sign_outs: 0, deleting: false, authenticators }
 }
 
 fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {

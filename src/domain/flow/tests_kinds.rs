@@ -87,13 +87,16 @@ fn set_password() -> account::Command {
 }
 
 fn applicant(email: &str) -> Step {
-    Step::Describe(Box::new(Applicant {
-        account: "drawn".to_owned(),
-        email: email.to_owned(),
-        given_name: Some("Eva".to_owned()),
-        family_name: None,
-        locale: None,
-    }))
+    Step::Describe {
+        sign_outs: SignOuts::default(),
+        applicant: Box::new(Applicant {
+            account: "drawn".to_owned(),
+            email: email.to_owned(),
+            given_name: Some("Eva".to_owned()),
+            family_name: None,
+            locale: None,
+        }),
+    }
 }
 
 #[test]

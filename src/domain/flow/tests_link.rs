@@ -209,7 +209,11 @@ fn a_person_whom_no_account_knows_goes_on_with_a_sign_up_and_is_linked_with_the_
         family_name: None,
         locale: None,
     };
-    take(&mut flow, &seed, Step::Describe(Box::new(applicant)));
+    take(
+        &mut flow,
+        &seed,
+        Step::Describe { applicant: Box::new(applicant), sign_outs: SignOuts::default() },
+    );
     let no_account = || Material { account: AccountSeen::default(), ..*material(None) };
     let enrol = || Step::Enrol {
         step: "skip",

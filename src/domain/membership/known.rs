@@ -84,6 +84,12 @@ impl Known {
         self.epoch.saturating_add(home.epoch)
     }
 
+    /// Returns the epoch in which its person speaks for the organization, and not a key of theirs: it ends with each
+    /// sign-out as well (adr/0140).
+    pub fn person_epoch_at(&self, home: &organization::Known) -> u64 {
+        self.epoch.saturating_add(home.person_epoch())
+    }
+
     /// What the person wants who leaves.
     pub(super) fn leaving(&self) -> Draft {
         Draft {

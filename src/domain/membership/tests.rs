@@ -18,6 +18,7 @@ pub(super) fn acme() -> organization::Known {
         impersonation: false,
         brand: crate::domain::brand::Brand::default(),
         epoch: 0,
+        signed_out: 0,
     }
 }
 

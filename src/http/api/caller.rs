@@ -232,9 +232,12 @@ impl Caller {
         if !home.enabled {
             return Err(SUSPENDED);
         }
-        let evidence = &present.person.evidence;
+        let proved = &present.person.evidence;
         // What was proved for another organization counts there.
-        let level = evidence.at(Some(&home.slug), now).level(now).ok_or(OWN_PROOF_REQUIRED)?;
+        proved.at(Some(&home.slug), now).level(now).ok_or(OWN_PROOF_REQUIRED)?;
+        // What was proved before a sign-out counts elsewhere.
+        let evidence = &proved.clone().since_sign_out(&home.slug, home.signed_out);
+        let level = evidence.at(Some(&home.slug), now).level(now).ok_or(SIGNED_OUT)?;
         let permissions = home.confers(&member.roles);
         if !home.required_connections.is_empty() {
             let by = evidence.sign_on_at(&home.slug).map(|sign_on| &sign_on.connection);
@@ -259,6 +262,7 @@ impl Caller {
                 id: present.id.clone(),
                 account: member.account.clone(),
                 epoch: present.person.epoch,
+                signed_out: home.signed_out,
             },
         })
     }
@@ -328,6 +332,9 @@ impl Caller {
         self.credential.require(commit).await?;
         let home = commit.look::<Organization>(&self.organization).await?.known().cloned();
         let home = home.filter(|home| home.enabled).ok_or(SUSPENDED)?;
+        if self.credential.precedes_sign_out(&home) {
+            return Err(INVALID_TOKEN);
+        }
         let names = commit.look::<ReservedNames>(NAMES).await?.clone();
         let held = match &self.holder {
             Holder::Member { account, membership } => {
@@ -400,6 +407,13 @@ const OWN_PROOF_REQUIRED: Problem = Problem::new(
     StatusCode::FORBIDDEN,
     "step_up_required",
     "what was proved for another organization does not count here: prove that the account is yours",
+);
+
+/// The page is a sign-in then.
+const SIGNED_OUT: Problem = Problem::new(
+    StatusCode::UNAUTHORIZED,
+    "session_required",
+    "the people of this organization were signed out of it: sign in again",
 );
 
 const SIGN_ON_REQUIRED: Problem = Problem::new(

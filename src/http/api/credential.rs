@@ -7,6 +7,8 @@ use crate::{
         Requirement, Timestamp,
         access_token::{AccessToken, Command},
         account::Account,
+        installation::{INSTALLATION_ID, Installation},
+        organization,
         session::Session,
     },
     http::{answer::error::Problem, grants::api_key::LiveKey, reading::Dependencies},
@@ -23,12 +25,19 @@ pub enum Credential {
     Session {
         id: String,
         account: String,
-        /// Of the account, when the person signed in.
+        /// Of the person, when they signed in.
         epoch: u64,
+        /// The number of the last sign-out of the organization when their proofs were looked at.
+        signed_out: u64,
     },
 }
 
 impl Credential {
+    /// Tells whether it was looked at before the people of the organization were signed out of it.
+    pub fn precedes_sign_out(&self, home: &organization::Known) -> bool {
+        matches!(self, Self::Session { signed_out, .. } if *signed_out != home.signed_out)
+    }
+
     /// Has a commit happen only while it is good.
     pub async fn require(&self, commit: &mut MultiCommit) -> Result<(), Problem> {
         match self {
@@ -44,11 +53,13 @@ impl Credential {
                 let facts = &live.dependencies.requirements;
                 facts.iter().cloned().for_each(|fact| commit.require(fact));
             }
-            Self::Session { id, account, epoch } => {
+            Self::Session { id, account, epoch, .. } => {
                 commit.require(Requirement::live::<Session>(&**id));
                 let now = commit.at();
+                let installation = commit.look::<Installation>(INSTALLATION_ID).await?;
+                let sign_outs = installation.sign_outs();
                 let known = commit.look::<Account>(account).await?.known();
-                if !known.is_some_and(|known| known.honours(*epoch, now)) {
+                if !known.is_some_and(|known| known.honours(*epoch, sign_outs, now)) {
                     return Err(INVALID_TOKEN);
                 }
             }

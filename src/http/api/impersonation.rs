@@ -33,6 +33,7 @@ use crate::{
         answer::{error::Problem, private_json},
         grants::target::{self, Sought},
         issuing::{self, NotStarted, Starting, TokenResponse},
+        people::account_reading::AccountReading,
         reading::retries::Stopped,
     },
 };
@@ -200,10 +201,10 @@ async fn grant(
     let app = &call.app;
     let own = app.views.memberships.look_anew(&administrator.membership).await?;
     let own = own.machine.known().ok_or(BY_TOKEN)?;
-    let account = app.views.accounts.look_anew(&administrator.account).await?;
-    let own_epoch = account.machine.known().ok_or(BY_TOKEN)?.epoch;
-    let person = app.views.accounts.look_anew(&member.account).await?;
-    let person_epoch = person.machine.known().ok_or(Problem::NOT_FOUND)?.epoch;
+    let account = AccountReading::of(app, &administrator.account).await?;
+    let own_epoch = account.epoch().ok_or(BY_TOKEN)?;
+    let person = AccountReading::of(app, &member.account).await?;
+    let person_epoch = person.epoch().ok_or(Problem::NOT_FOUND)?;
     let parties = Parties {
         account: member.account.clone(),
         client_id: client.client_id.clone(),
@@ -223,7 +224,7 @@ async fn grant(
         until,
         subject: None,
         administrator: Some(Administrator {
-            epoch: own.epoch_at(home).saturating_add(own_epoch),
+            epoch: own.person_epoch_at(home).saturating_add(own_epoch),
             account: administrator.account,
             membership: administrator.membership,
         }),
@@ -241,7 +242,7 @@ async fn grant(
         session: token.session.clone(),
         parents: token.families.clone(),
         membership: Some(MembershipRef {
-            epoch: member.epoch_at(home),
+            epoch: member.person_epoch_at(home),
             id: Some(member.id),
             organization: home.slug.clone(),
         }),

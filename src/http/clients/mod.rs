@@ -16,6 +16,7 @@ use crate::{
     domain::{
         Context,
         client::{Client, Command, KnownClient, is_document_address},
+        installation::SelfService,
     },
     http::{
         answer::error::OAuthError,
@@ -31,7 +32,7 @@ type Seen = Arc<Hydrated<Client>>;
 /// by a document alone has the version 0: it is no row yet.
 pub async fn find(app: &App, client_id: &str, anew: bool) -> Result<Seen, HydrateError> {
     let seen = app.views.clients.look_if(anew, client_id).await?;
-    if !is_no_row(app, &seen, client_id) {
+    if !is_no_row(app, &seen, client_id).await? {
         return Ok(seen);
     }
     match app.documents.metadata.cached(client_id) {
@@ -46,7 +47,7 @@ pub async fn find(app: &App, client_id: &str, anew: bool) -> Result<Seen, Hydrat
 /// chooses what is fetched here.
 pub async fn find_in_flow(app: &App, client_id: &str, anew: bool) -> Result<Seen, HydrateError> {
     let seen = app.views.clients.look_if(anew, client_id).await?;
-    if !is_no_row(app, &seen, client_id) {
+    if !is_no_row(app, &seen, client_id).await? {
         return Ok(seen);
     }
     match app.documents.metadata.get(client_id).await {
@@ -60,14 +61,16 @@ pub async fn find_in_flow(app: &App, client_id: &str, anew: bool) -> Result<Seen
 /// that is stored first. What has to be fetched is charged to the caller's address.
 pub async fn find_to_begin(app: &App, client_id: &str, caller: IpAddr) -> Result<Seen, OAuthError> {
     let seen = app.views.clients.look(client_id).await?;
-    if is_no_row(app, &seen, client_id) {
+    if is_no_row(app, &seen, client_id).await? {
         let document = document(app, client_id, caller).await?;
         return Ok(document.map_or(seen, |known| by_document(&known)));
     }
-    let is_by_document = |held: &KnownClient| held.document().is_some() && serves(app, client_id);
-    let Some(held) = seen.machine.known().filter(|held| is_by_document(held)) else {
+    let Some(held) = seen.machine.known().filter(|held| held.document().is_some()) else {
         return Ok(seen);
     };
+    if !serves(app, client_id).await? {
+        return Ok(seen);
+    }
     // What is stored serves where the document cannot be looked at.
     match document(app, client_id, caller).await {
         Ok(Some(known)) if known.metadata != held.metadata => {
@@ -101,13 +104,17 @@ async fn document(
 }
 
 /// Tells whether a client is not stored, but may be known by a document.
-fn is_no_row(app: &App, seen: &Hydrated<Client>, client_id: &str) -> bool {
-    matches!(seen.machine, Client::Unborn) && serves(app, client_id)
+async fn is_no_row(
+    app: &App,
+    seen: &Hydrated<Client>,
+    client_id: &str,
+) -> Result<bool, HydrateError> {
+    Ok(matches!(seen.machine, Client::Unborn) && serves(app, client_id).await?)
 }
 
 /// Documents are for clients that register themselves, where they may.
-fn serves(app: &App, client_id: &str) -> bool {
-    app.settings.registration && is_document_address(client_id)
+async fn serves(app: &App, client_id: &str) -> Result<bool, HydrateError> {
+    Ok(is_document_address(client_id) && app.is_open(SelfService::Registration).await?)
 }
 
 fn by_document(known: &KnownClient) -> Seen {

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     domain::{
         account::Known,
-        assurance::Acr,
+        assurance::{Acr, Evidence},
         authorization::ConsentQuestion,
         flow::{
             APPROVAL, ApprovalAsked, ApprovalSought, Flow, Goal, SignedIn, Stage, StepUpRequest,
@@ -82,6 +82,8 @@ pub struct Yes<'a> {
 pub enum ApprovalNeed {
     /// That the person proves as much.
     Proof(Acr),
+    /// That they prove again who they are; this alone counts of what they have proved.
+    ProofAgain(Box<Evidence>),
     /// That they come by the single sign-on of the organization with this slug.
     SignOn(String),
     /// That a passkey of theirs signs what was shown.
@@ -105,8 +107,10 @@ pub async fn begin(
     if wanted.is_none() {
         signed_in.stage = Stage::Credential;
     }
-    if let ApprovalNeed::SignOn(slug) = needs {
-        signed_in.sign_on = Some(slug);
+    match needs {
+        ApprovalNeed::SignOn(slug) => signed_in.sign_on = Some(slug),
+        ApprovalNeed::ProofAgain(counts) => signed_in.person.evidence = *counts,
+        ApprovalNeed::Proof(_) | ApprovalNeed::Assertion => {}
     }
     // What it is for is the approval: how much that needs is seen again when it is given.
     signed_in.wanted = None;

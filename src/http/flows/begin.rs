@@ -23,6 +23,7 @@ use crate::{
             OperatorLink, RECOVERY, SIGN_IN, SIGN_UP, STEP_UP, Seed, SignedIn, Stage,
             StepUpRequest,
         },
+        installation::SelfService,
         organization::is_slug,
     },
     http::{
@@ -114,7 +115,7 @@ pub async fn begin(
     app.limits.pace.take(Purpose::Flow, address, now)?;
     let unknown = || Problem::wrong_member("#/kind", "there is no such kind of flow");
     let goal = app.settings.flow_rules.goal(&kind).ok_or_else(unknown)?;
-    if kind == SIGN_UP && !app.settings.sign_up.open {
+    if kind == SIGN_UP && !app.is_open(SelfService::SignUp).await? {
         return Err(SIGN_UP_CLOSED);
     }
     let goes_on = [SIGN_IN, SIGN_UP, RECOVERY, INVITATION].contains(&&*kind);

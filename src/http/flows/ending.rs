@@ -17,7 +17,7 @@ use super::{
     document::{Document, FlowView},
     invited, known_browser, linking,
     opened::Opened,
-    problems::{ACCOUNT_CHANGED, CONNECTION_CHANGED, SESSION_OVER, UNAVAILABLE},
+    problems::{ACCOUNT_CHANGED, CONNECTION_CHANGED, SESSION_OVER, SIGN_UP_CLOSED, UNAVAILABLE},
     sign_out,
     step_outcome::StepOutcome,
     stop, user_code,
@@ -32,6 +32,7 @@ use crate::{
             AccountProof, AccountSeen, DEVICE, EnteredDevice, Flow, LINK, Material, Notice,
             PendingLink, RECOVERY, Selected, SessionChange, Step,
         },
+        installation::SelfService,
         session::{self, Session},
     },
     http::{answer::error::Problem, app::App, clients, people::session as sessions},
@@ -94,6 +95,17 @@ pub struct Enrolled {
 }
 
 impl StepAnswer {
+    /// Tells whether an account is made by it, or on the way that it belongs to, where there is none yet.
+    fn makes_account(&self) -> bool {
+        match self {
+            Self::Proved(proved) | Self::Presented { proved: Some(proved), .. } => {
+                proved.version.is_none()
+            }
+            Self::Enrolled(_) => true,
+            _ => false,
+        }
+    }
+
     fn step(&self, material: Material) -> Step {
         let material = Box::new(material);
         match self {
@@ -178,13 +190,19 @@ async fn take_again(
         let request = DecidedRequest::of(opened, device.as_deref(), approval.as_deref());
         let facts = request.facts(app, opened, &asking, number > 0).await?;
         let drawn = draw(app, acting, own.clone(), remembered);
+        let sign_outs = app.sign_outs().await?;
         let seen = app.views.accounts.peek(asking.account).await?;
         let known = seen.machine.known();
         // A first proof of such an account is refused as a wrong one before it comes here.
         if known.is_some_and(|known| !known.admits(app.clock.now())) {
             return Err(ACCOUNT_CHANGED);
         }
-        let account = AccountSeen::of(known, seen.version);
+        // An operator may have closed it since the flow began.
+        let signs_up = known.is_none() && opened.seed.invited.is_none();
+        if signs_up && asking.answer.makes_account() && !app.is_open(SelfService::SignUp).await? {
+            return Err(SIGN_UP_CLOSED);
+        }
+        let account = AccountSeen::of(known, seen.version, sign_outs);
         let joining = match &opened.seed.invited {
             Some(invited) => Some(invited::joining(app, invited, (asking.account, known)).await?),
             None => None,

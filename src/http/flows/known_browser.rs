@@ -10,7 +10,9 @@ use crate::{
     actors::HydrateError,
     crypto::draw_id,
     domain::{Timestamp, account, assurance::Level, person::Person},
-    http::{app::App, extract::request_source::RequestSource},
+    http::{
+        app::App, extract::request_source::RequestSource, people::account_reading::AccountReading,
+    },
 };
 use axum::http::HeaderValue;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -33,7 +35,7 @@ struct Statement {
     b: String,
     /// When the person signed in.
     t: Timestamp,
-    /// The epoch of the account then. Older cookies do not say it.
+    /// The epoch of the person then. Older cookies do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     e: Option<u64>,
     /// When they last proved two factors here. A sign-in that was spared the question keeps it as it
@@ -46,7 +48,7 @@ struct Statement {
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct BothProved {
     t: Timestamp,
-    /// The epoch of the account: a recovery ends what was remembered before it.
+    /// The epoch of the person: a recovery and a sign-out by an operator end what was remembered before.
     e: u64,
 }
 
@@ -70,8 +72,8 @@ async fn both_proved(app: &App, source: &RequestSource, person: &Person) -> Opti
     let now = app.clock.now();
     if person.evidence.level(now) >= Some(Level::Aal2) {
         // Where it cannot be read the browser is not remembered, and the person is asked again.
-        let seen = app.views.accounts.look_anew(&person.account).await.ok()?;
-        return seen.machine.known().map(|known| BothProved { t: now, e: known.epoch });
+        let seen = AccountReading::of(app, &person.account).await.ok()?;
+        return seen.epoch().map(|epoch| BothProved { t: now, e: epoch });
     }
     read(app, source).filter(|former| former.a == person.account)?.f
 }
@@ -79,11 +81,12 @@ async fn both_proved(app: &App, source: &RequestSource, person: &Person) -> Opti
 /// Returns the id under which attempts of this browser against this account are counted, if the
 /// person signed in here since the password was set. An account without one was not recovered since: every
 /// recovery sets a password, or removes it and begins an epoch.
-pub fn find(app: &App, source: &RequestSource, account: &account::Known) -> Option<String> {
+pub async fn find(app: &App, source: &RequestSource, account: &account::Known) -> Option<String> {
     let statement = read(app, source)?;
     let good = match account.credentials.password_since() {
         Some(since) => statement.t >= since,
-        None => statement.e == Some(account.epoch),
+        // Where it cannot be read the browser is not known.
+        None => statement.e == Some(account.person_epoch(app.sign_outs().await.ok()?)),
     };
     (statement.a == account.id && good).then_some(statement.b)
 }
@@ -95,7 +98,8 @@ pub fn account(app: &App, source: &RequestSource) -> Option<String> {
 }
 
 /// Tells whether this person need not be asked for a second factor in this browser: two were proved
-/// here not long ago, neither of them was changed since, and the account was not recovered.
+/// here not long ago, neither of them was changed since, the account was not recovered, and no operator has ended
+/// their sessions.
 pub async fn is_remembered(
     app: &App,
     source: &RequestSource,
@@ -104,12 +108,12 @@ pub async fn is_remembered(
     let Some(kept) = app.settings.lifetimes.remember_device else { return Ok(false) };
     let statement = read(app, source).filter(|statement| statement.a == account);
     let Some(proved) = statement.and_then(|statement| statement.f) else { return Ok(false) };
-    let seen = app.views.accounts.look_anew(account).await?;
-    let Some(known) = seen.machine.known() else { return Ok(false) };
+    let seen = AccountReading::of(app, account).await?;
+    let Some(known) = seen.account.machine.known() else { return Ok(false) };
     let changed = [known.credentials.password_since(), known.credentials.totp_since()];
     let unchanged = changed.into_iter().flatten().all(|at| at <= proved.t);
     let is_recent = app.clock.now().since(proved.t) < kept;
-    Ok(unchanged && is_recent && proved.e == known.epoch)
+    Ok(unchanged && is_recent && Some(proved.e) == seen.epoch())
 }
 
 /// Reads the cookie, if it is one of ours.

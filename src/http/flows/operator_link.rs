@@ -20,10 +20,11 @@ pub async fn find(app: &App, token: &str) -> Result<OperatorLink, Problem> {
     let genuine = OpaqueKind::RecoveryLink.read(token, &app.crypto.vault.now());
     let genuine = genuine.ok_or(RECOVERY_NOT_GOOD)?;
     let account = uuid_of_id(&genuine.id).ok_or(RECOVERY_NOT_GOOD)?;
+    let sign_outs = app.sign_outs().await?;
     let (seen, at) = (app.views.accounts.peek(&account).await?, app.clock.now());
     let known = seen.machine.known();
     let known = known.filter(|known| known.is_recovered_by(genuine.fingerprint, at));
-    let epoch = known.ok_or(RECOVERY_NOT_GOOD)?.epoch;
+    let epoch = known.ok_or(RECOVERY_NOT_GOOD)?.person_epoch(sign_outs);
     Ok(OperatorLink { account, token: genuine.fingerprint, epoch, at })
 }
 

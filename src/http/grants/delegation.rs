@@ -12,6 +12,7 @@ use crate::{
         consent::Consent,
         delegation::{Administrator, Delegation, Root},
         grant::{Grant, HeldPermissions, Wish},
+        installation::{INSTALLATION_ID, Installation},
         membership::Membership,
         organization::{self, Organization},
         resource::Resource,
@@ -25,6 +26,7 @@ use crate::{
             api_key,
             limits::{self, Limited},
         },
+        people::account_reading::AccountReading,
         reading::{LivenessReading, Reading, read_token::Good},
     },
 };
@@ -100,6 +102,7 @@ pub async fn of_token(
     }
     let tokens = asked.len();
     asked.extend(consents.iter().map(|id| (Consent::KIND, id.as_str())));
+    asked.push((Installation::KIND, INSTALLATION_ID));
     let optional = asked.len();
     asked.extend(grant.clients().map(|id| (Client::KIND, id)));
     let api = Some(&*claims.aud).filter(|aud| *aud != app.issuer && !app.is_built_in(aud));
@@ -185,13 +188,13 @@ async fn administered(
         return Ok(None);
     };
     let member = reading.see(&app.views.memberships, &administrator.membership).await?;
-    let account = reading.see(&app.views.accounts, &administrator.account).await?;
-    let both = member.machine.known().zip(account.machine.known());
-    let good = both.filter(|(member, account)| {
+    let account = AccountReading::seen(app, &administrator.account, reading).await?;
+    let both = member.machine.known().zip(account.epoch());
+    let good = both.filter(|(member, epoch)| {
         member.enabled
             && member.organization == home.slug
             && member.account == administrator.account
-            && administrator.epoch == member.epoch_at(home).saturating_add(account.epoch)
+            && administrator.epoch == member.person_epoch_at(home).saturating_add(*epoch)
     });
     Ok(good.map(|(member, _)| home.confers(&member.roles)))
 }

@@ -16,6 +16,7 @@ use crate::{
     http::{
         app::App,
         grants::{delegation, target},
+        people::account_reading::AccountReading,
         reading::Reading,
     },
 };
@@ -82,7 +83,7 @@ async fn speak(
     let Some(id) = &of.id else {
         let account = reading.see(&app.views.accounts, person).await?;
         let administers = account.machine.known().is_some_and(|known| known.administers);
-        if !administers || of.epoch != home.epoch {
+        if !administers || of.epoch != home.person_epoch() {
             return Ok(false);
         }
         limited.limits.required = home.required_acr;
@@ -96,7 +97,10 @@ async fn speak(
     // What was granted in an earlier epoch has ended, though both are enabled again.
     let member = membership.machine.known().filter(|member| {
         let belongs = member.organization == home.slug && member.account == *person;
-        member.enabled && belongs && of.epoch == member.epoch_at(home)
+        // A sign-out ends what people hold, and not what their API keys do.
+        let epoch =
+            if grant.is_by_key() { member.epoch_at(home) } else { member.person_epoch_at(home) };
+        member.enabled && belongs && of.epoch == epoch
     });
     let Some(member) = member else { return Ok(false) };
     limited.roles = member.roles_at(home).into_iter().map(str::to_owned).collect();
@@ -121,9 +125,9 @@ pub async fn epoch(
 ) -> Result<Option<u64>, HydrateError> {
     let mut epoch = 0;
     if let Some(person) = &grant.account {
-        let account = reading.see(&app.views.accounts, person).await?;
-        let Some(known) = account.machine.known() else { return Ok(None) };
-        epoch = known.epoch;
+        let reading = AccountReading::seen(app, person, reading).await?;
+        let Some(known) = reading.account.machine.known() else { return Ok(None) };
+        epoch = if grant.is_by_key() { known.epoch } else { known.person_epoch(reading.sign_outs) };
     }
     if let Some(sign_on) = &grant.sign_on {
         let connection = reading.see(&app.views.connections, &sign_on.connection).await?;

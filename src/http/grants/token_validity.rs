@@ -17,6 +17,7 @@ use crate::{
         client::{Client, GrantType, KnownClient},
         consent::{Consent, Parties},
         grant::{GRANTS_OF_PEOPLE, Grant, HeldPermissions, Limits, Wish},
+        installation::{INSTALLATION_ID, Installation},
         membership::{self, Membership},
         organization::{self, Organization},
         resource::{DetailType, Resource},
@@ -48,8 +49,8 @@ struct Basis<'a> {
     roles: Vec<&'a str>,
     /// When the token was issued, if it is one.
     issued_at: Timestamp,
-    /// Of the organization, and where a person speaks, of the membership, the account, the consent and the
-    /// client.
+    /// Of the organization, and where a person speaks, of the membership, the account, the installation, the consent
+    /// and the client.
     epoch: u64,
     person: Option<PersonBasis<'a>>,
 }
@@ -209,11 +210,13 @@ async fn look(
     // Neither the issuer nor what we serve ourselves is a row.
     let to_an_api = basis.audience != app.issuer && !app.is_built_in(basis.audience);
     let consent = basis.person.as_ref().map(|person| basis.consent(person));
-    let mut asked: Vec<(&'static str, &str)> = Vec::with_capacity(11);
+    let mut asked: Vec<(&'static str, &str)> = Vec::with_capacity(12);
     asked.extend(basis.jti.map(|jti| (AccessToken::KIND, jti)));
     let tokens = asked.len();
     // Its row may be missing: not every client is asked about.
     asked.extend(consent.as_deref().map(|id| (Consent::KIND, id)));
+    // Likewise, where no person was ever signed out and nothing was closed.
+    asked.extend(basis.person.as_ref().map(|_| (Installation::KIND, INSTALLATION_ID)));
     let optional = asked.len();
     if extent == Extent::Everything {
         asked.push((Client::KIND, basis.client_id));
@@ -371,14 +374,16 @@ impl ValidityReading<'_> {
         let account = self.see(&app.views.accounts, person.account).await?;
         let Some(known) = account.machine.known() else { return Ok(None) };
         let of_member = match (member, home) {
-            (Some(member), Some(home)) => member.epoch_at(home),
-            (None, Some(home)) => home.epoch,
+            (Some(member), Some(home)) => member.person_epoch_at(home),
+            (None, Some(home)) => home.person_epoch(),
             (_, None) => 0,
         };
+        let installation = self.see(&app.views.installation, INSTALLATION_ID).await?;
+        let of_account = known.person_epoch(installation.machine.sign_outs());
         let of_connection = self.connection_epoch(person, member.and(home)).await?;
         let Some(of_connection) = of_connection else { return Ok(None) };
         let of_consent = self.consent_epoch().await?;
-        let epochs = [of_member, known.epoch, of_consent, client.epoch, of_connection];
+        let epochs = [of_member, of_account, of_consent, client.epoch, of_connection];
         if basis.epoch != epochs.into_iter().fold(0, u64::saturating_add) {
             return Ok(None);
         }

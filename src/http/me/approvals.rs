@@ -191,6 +191,7 @@ async fn approve(
                 return Err(not_grantable(app, caller, &asked, denial).await?);
             }
             Verdict::ProveMore(acr) => ApprovalNeed::Proof(acr),
+            Verdict::ProveAgain(counts) => ApprovalNeed::ProofAgain(counts),
             Verdict::SignOn(slug) => ApprovalNeed::SignOn(slug),
             Verdict::Assert => ApprovalNeed::Assertion,
         };

@@ -84,9 +84,12 @@ async fn page(
     let (account, now) = (caller.account(), app.clock.now());
     let listed = app.views.sessions.page(SESSIONS, account, (&rank, &id), PAGE).await?;
     let shown = |id: &str, open: &Open| Session::of(id, open, id == caller.present.id);
-    let live = listed
-        .iter()
-        .filter_map(|(_, entry)| Some(shown(&entry.id, entry.machine.owned_by(account, now)?)));
+    // What ended with an epoch of the person may still be a row.
+    let is_current = |open: &&Open| open.epoch() == caller.present.person.epoch;
+    let live = listed.iter().filter_map(|(_, entry)| {
+        let open = entry.machine.owned_by(account, now).filter(is_current)?;
+        Some(shown(&entry.id, open))
+    });
     let last = listed.last().filter(|_| listed.len() == PAGE.most() as usize);
     let next_cursor = last.map(|(rank, entry)| Cursor::after(SESSIONS, (rank, &entry.id)));
     Ok(Items { items: live.collect(), next_cursor })

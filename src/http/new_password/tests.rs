@@ -110,6 +110,7 @@ fn an_account_says_which_names_are_its_persons() {
         credentials: Credentials::default(),
         profile: serde_json::from_value(profile).unwrap(),
         epoch: 0,
+        signed_out: 0,
         administers: false,
         recovery_link: None,
         proposed_email: None,

@@ -12,7 +12,9 @@ use crate::{
         authority::OIDC_SCOPES,
         authorization::ResponseMode,
         client::{AuthMethod, DeliveryMode, GrantType},
-        dpop, requested_claims,
+        dpop,
+        installation::SelfService,
+        requested_claims,
         resource::RESOURCES,
         signing_keys::SigningAlgorithm,
     },
@@ -216,9 +218,14 @@ pub async fn get(State(app): State<App>) -> Response {
     ];
     let attests = app.crypto.passkeys.as_ref().is_some_and(Passkeys::asks_for_attestation);
     let mutual_tls = app.settings.mutual_tls.as_ref();
-    let offer = Offer { registration: app.settings.registration, attests, mutual_tls };
+    // Where it cannot be read just now, clients still find the rest.
+    let registration = app.is_open(SelfService::Registration).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "whether registration is open could not be read");
+        false
+    });
+    let offer = Offer { registration, attests, mutual_tls };
     let document = || document(&app.issuer, &offer).into();
-    let fixed = app.fixed.metadata.get_or_init(document).clone();
+    let fixed = app.fixed.metadata[usize::from(registration)].get_or_init(document).clone();
     let signed = signed_with(&app);
     let changing = ChangingMetadata {
         id_token_signing_alg_values_supported: &signed,

@@ -20,6 +20,7 @@ use crate::{
         Fingerprint,
         authority::{Permission, Scopes},
         client::{AuthMethod, ClientMetadata, Command, Refusal, Registrant},
+        installation::SelfService,
         signing_keys::SigningAlgorithm,
     },
     http::{
@@ -87,7 +88,7 @@ pub async fn post(
     RequestContext(context): RequestContext,
     request: Request,
 ) -> Result<(StatusCode, Registered), OAuthError> {
-    if !app.settings.registration {
+    if !app.is_open(SelfService::Registration).await? {
         return Err(CLOSED);
     }
     let JsonPosted { body, .. } = JsonPosted::from_request(request, &app).await?;

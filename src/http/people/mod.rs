@@ -1,5 +1,6 @@
 //! People: their sessions and memberships, what they are told, and what is sent to them.
 
+pub mod account_reading;
 pub mod belonging;
 pub mod ceilings;
 pub mod ending;

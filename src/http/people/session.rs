@@ -5,13 +5,14 @@ use crate::{
     crypto::OpaqueKind,
     domain::{
         Context, Machine as _, Requirement, Timestamp,
-        account::{Account, Known},
-        assurance::{Authenticators, Evidence, SingleSignOn},
+        assurance::{Evidence, SingleSignOn},
         connection::Connection,
         person::Person,
         session::{Command, Session},
     },
-    http::{app::App, extract::request_source::RequestSource},
+    http::{
+        app::App, extract::request_source::RequestSource, people::account_reading::AccountReading,
+    },
 };
 use zeroize::Zeroizing;
 
@@ -79,18 +80,11 @@ async fn opened_by(
     }
     let Some(open) = seen.machine.opened_by(token.fingerprint, now) else { return Ok(None) };
     let (person, version) = (open.person_at(now), seen.version);
-    // It rests on its account, which may be suspended or about to be deleted, or in another epoch.
-    let mut account = app.views.accounts.look_if(anew, &person.account).await?;
-    let rests_on = |account: &Account| {
-        let known = account.known().filter(|known| known.honours(person.epoch, now));
-        known.map(Known::authenticators)
-    };
-    let counts = |held: &Authenticators| person.evidence.rests_on(held);
-    if !anew && !rests_on(&account.machine).is_some_and(|held| counts(&held)) {
-        // They may have signed in a moment after everything had ended, or by what was just set.
-        account = app.views.accounts.look_anew(&person.account).await?;
-    }
-    let Some(authenticators) = rests_on(&account.machine) else { return Ok(None) };
+    // It rests on its account, which may be suspended or about to be deleted, or in another epoch. That is read
+    // anew each time: what an operator has ended is over at the next request.
+    let account = AccountReading::of(app, &person.account).await?;
+    let Some(known) = account.honouring(person.epoch, now) else { return Ok(None) };
+    let authenticators = known.authenticators();
     let evidence = person.evidence.clone().weighed(&authenticators);
     let evidence = standing(app, evidence).await?;
     // A session that rested on single sign-on alone is over with it.
@@ -168,6 +162,10 @@ pub async fn is_open(app: &App, source: &RequestSource) -> bool {
     let Some(token) = OpaqueKind::Session.read(token, &app.crypto.vault.now()) else {
         return false;
     };
-    let seen = app.views.sessions.look_anew(&token.id).await;
-    seen.is_ok_and(|seen| seen.machine.opened_by(token.fingerprint, app.clock.now()).is_some())
+    let (seen, now) = (app.views.sessions.look_anew(&token.id).await, app.clock.now());
+    let Ok(seen) = seen else { return false };
+    let Some(open) = seen.machine.opened_by(token.fingerprint, now) else { return false };
+    let person = open.person_at(now);
+    let account = AccountReading::of(app, &person.account).await;
+    account.is_ok_and(|account| account.honouring(person.epoch, now).is_some())
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     crypto::draw_text,
-    domain::Locale,
+    domain::{Locale, installation::SelfService},
     http::{
         answer::{error::Problem, never_stored},
         app::App,
@@ -37,6 +37,8 @@ pub struct Shell<'a> {
     pub brand: Option<BrandShown>,
     /// What the page tells the password manager of its browser, as JSON.
     pub signals: Option<String>,
+    /// Whether people may make accounts for themselves.
+    pub sign_up_open: bool,
     cookie: Option<HeaderValue>,
 }
 
@@ -65,6 +67,7 @@ impl<'a> Shell<'a> {
             again: None,
             brand: None,
             signals: None,
+            sign_up_open: false,
             cookie: preferences.cookie(app),
         }
     }
@@ -72,6 +75,12 @@ impl<'a> Shell<'a> {
     /// Says by which parameters the page can be asked for again.
     pub fn at(mut self, parameters: Vec<(&'static str, String)>) -> Self {
         self.again = Some(parameters);
+        self
+    }
+
+    /// Says whether people may make accounts for themselves now; where that cannot be read, the page does not offer it.
+    pub async fn telling_sign_up(mut self) -> Self {
+        self.sign_up_open = self.app.is_open(SelfService::SignUp).await.unwrap_or(false);
         self
     }
 
@@ -205,11 +214,6 @@ impl<'a> Shell<'a> {
     /// What the installation is called.
     pub fn host(&self) -> String {
         host_of(&self.app.issuer)
-    }
-
-    /// Whether people may make accounts for themselves.
-    pub fn sign_up_open(&self) -> bool {
-        self.app.settings.sign_up.open
     }
 
     /// How long a new password must be.

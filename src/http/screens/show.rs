@@ -99,7 +99,7 @@ pub async fn get(
         }
         Ok(Opened::Flow { document, mut cookies, beside }) => {
             let shell = Shell::new(&app, preferences, document.ui_locales.as_deref());
-            let shell = shell.at(pages::parameters(&document, &query));
+            let shell = shell.at(pages::parameters(&document, &query)).telling_sign_up().await;
             let shell = shell.of_brand(brand::of_page(&app, &document).await);
             let shell = shell.telling(passkey_signals::of_flow(&app, &document, &query).await);
             let page = match pages::after_callback(&shell, &document) {

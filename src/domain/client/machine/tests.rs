@@ -27,6 +27,7 @@ fn acme() -> organization::Known {
         impersonation: false,
         brand: crate::domain::brand::Brand::default(),
         epoch: 0,
+        signed_out: 0,
     }
 }
 

@@ -62,6 +62,7 @@ impl Goal for Approval {
                 Next::End(Ending { grant: Some(grant), requirements, ..ending })
             }
             Verdict::ProveMore(acr) => Next::Ask(Question::More(acr)),
+            Verdict::ProveAgain(counts) => Next::Ask(Question::Again(counts)),
             Verdict::SignOn(slug) => Next::Ask(Question::SignOn(slug)),
             Verdict::Assert => Next::Ask(Question::Credential),
             Verdict::Denied(denial) => Next::Fail(denial),

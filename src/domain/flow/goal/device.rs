@@ -73,6 +73,7 @@ impl Goal for Device {
                 Next::Fail(Denial::NotSureEnough)
             }
             Settled::ProveMore(acr) => Next::Ask(Question::More(acr)),
+            Settled::ProveAgain(counts) => Next::Ask(Question::Again(counts)),
             Settled::SignOn(slug) => Next::Ask(Question::SignOn(slug)),
             Settled::ChooseOrganization(_) => Next::Ask(Question::Organization),
             Settled::AskConsent(question) => Next::Ask(Question::Confirm(Some(question))),

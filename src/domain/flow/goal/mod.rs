@@ -25,7 +25,7 @@ pub use step_up::{STEP_UP, StepUpRequest};
 use super::{ApprovalAsked, Open, PendingLink, Seed, Stage};
 use crate::domain::{
     Requirement, Timestamp, account,
-    assurance::{self, Acr, Level, Method, Worth},
+    assurance::{self, Acr, Evidence, Level, Method, Worth},
     authorization::{AuthorizationFacts, ConsentQuestion, Denial},
     grant::Grant,
     person::Person,
@@ -188,6 +188,8 @@ pub enum Next {
 pub enum Question {
     /// To prove once more who they are.
     Credential,
+    /// The same, where this alone counts of what they have proved before: the organization has signed its people out.
+    Again(Box<Evidence>),
     /// To prove a factor beside the one that counts.
     SecondFactor,
     /// To prove as much as the organization requires.

@@ -42,7 +42,7 @@ impl Goal for SignIn {
     fn next(&self, open: &Open, case: &Case<'_>) -> Next {
         match Self::without_offer(open, case) {
             // A person who cannot go on is offered nothing.
-            next @ (Next::Fail(_) | Next::Ask(Question::More(_))) => next,
+            next @ (Next::Fail(_) | Next::Ask(Question::More(_) | Question::Again(_))) => next,
             _ if is_offered_passkey(open, case) => Next::Ask(Question::Enrol),
             next => next,
         }
@@ -77,6 +77,7 @@ impl SignIn {
                 Next::Fail(Denial::NotSureEnough)
             }
             Settled::ProveMore(acr) => Next::Ask(Question::More(acr)),
+            Settled::ProveAgain(counts) => Next::Ask(Question::Again(counts)),
             Settled::SignOn(slug) => Next::Ask(Question::SignOn(slug)),
             Settled::ChooseOrganization(_) => Next::Ask(Question::Organization),
             Settled::AskConsent(question) => Next::Ask(Question::Consent(question)),

@@ -90,7 +90,7 @@ impl StepRequest<'_> {
         refused: NotCharged,
     ) -> Result<Attempt, Problem> {
         let (app, context) = (self.app, &self.opened.context);
-        match known_browser::find(app, &self.opened.source, account) {
+        match known_browser::find(app, &self.opened.source, account).await {
             Some(browser) => {
                 Ok(app.limits.attempts.charge_known_browser(context, step, &browser).await?)
             }

@@ -10,6 +10,7 @@ use crate::{
         Machine as _,
         account::{self, Account, ClaimFault, normalise_email},
         flow::{Applicant, Invited, Step as Command},
+        installation::SelfService,
         proof_of_work::is_solved,
     },
     http::{
@@ -52,7 +53,7 @@ impl Step for Profile {
                 Some(invited) => of_invited(invited, body.email.as_deref())?,
             };
             if open.seed.invited.is_none() {
-                if !app.settings.sign_up.open {
+                if !app.is_open(SelfService::SignUp).await? {
                     return Err(SIGN_UP_CLOSED);
                 }
                 request.charge(Purpose::Registration)?;
@@ -71,7 +72,8 @@ impl Step for Profile {
                 locale: said(body.locale),
             };
             check(&applicant, app.clock.now())?;
-            request.ask(Command::Describe(Box::new(applicant))).await
+            let (applicant, sign_outs) = (Box::new(applicant), app.sign_outs().await?);
+            request.ask(Command::Describe { applicant, sign_outs }).await
         })
     }
 }

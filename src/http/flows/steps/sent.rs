@@ -72,8 +72,10 @@ impl StepRequest<'_> {
         self.charge(Purpose::Message)?;
         let (app, source) = (self.app, &self.opened.source);
         let person = open.person.as_ref().filter(|_| open.applicant.is_none());
-        let known = recipient.account();
-        let browser = known.and_then(|known| known_browser::find(app, source, known));
+        let browser = match recipient.account() {
+            Some(known) => known_browser::find(app, source, known).await,
+            None => None,
+        };
         let sender = match (person, &browser) {
             (Some(person), _) => MessageSender::Account(&person.account),
             (None, Some(browser)) => MessageSender::KnownBrowser(browser),

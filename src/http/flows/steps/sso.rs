@@ -16,6 +16,7 @@ use crate::{
             AccountProof, LINK, Open, PendingLink, PendingProof, PendingProofContent,
             PendingSignOn, ProofStep, SIGN_IN, SignOnProof, Step as FlowStep,
         },
+        installation::SelfService,
         is_hidden,
         upstream::{Attempt, Callback, believed_level},
         upstream_session,
@@ -263,7 +264,8 @@ impl Waiting {
             let link = sign_on::pending(app, &account, &known, &person).await?;
             return Ok(Judged::Link { account, link: Box::new(link) });
         }
-        let may_apply = open.seed.kind == SIGN_IN && app.settings.sign_up.open;
+        let is_open = app.is_open(SelfService::SignUp).await.map_err(Problem::from)?;
+        let may_apply = open.seed.kind == SIGN_IN && is_open;
         if known.organization.is_none()
             && may_apply
             && let Some(link) = sign_on::applying(app, &known, &person).await?

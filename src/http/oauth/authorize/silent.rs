@@ -107,6 +107,8 @@ async fn try_to_settle(
                 }
                 return step_up(app, request, present, (methods, acr));
             }
+            // As if they were not signed in: all ways that lead to the organization are offered.
+            Settled::ProveAgain(_) => return sign_in(request),
             Settled::SignOn(slug) => return sign_on(request, present, slug),
             // Another of the accounts that are signed in here may speak for the organization.
             Settled::Denied(Denial::NotAMember) if may_choose => return select(request),
