@@ -67,6 +67,21 @@ pub async fn hydrate_page<M: Machine>(
     page.into_iter().map(placed).collect()
 }
 
+/// The entries of the lists of one name, whoever owns them, after the owner, rank and id given.
+pub async fn hydrate_page_of_all<M: Machine>(
+    store: &Store,
+    list: &str,
+    after: (&str, &str, &str),
+    most: u32,
+) -> Result<Vec<(String, Placed<M>)>, HydrateError> {
+    let page = store.list_of_all(list, after, most).await?;
+    let placed = |(owner, Listed { rank, id, row, .. }): (String, Listed)| {
+        let Hydrated { machine, .. } = parse(&id, &row)?;
+        Ok((owner, Placed { rank, id, machine }))
+    };
+    page.into_iter().map(placed).collect()
+}
+
 /// Parses a row that was read, unless a newer binary wrote it.
 pub(super) fn parse<M: Machine>(id: &str, row: &Row) -> Result<Hydrated<M>, HydrateError> {
     let Row { version, ref state, revision } = *row;

@@ -9,13 +9,14 @@ use super::{
     Failure,
     output::{Printed, or_dash, show, visible},
     say,
+    session::about_access_tokens,
     settings::{CommandSettings, open_workbench},
 };
 use crate::{
     actors::hydrate,
     domain::client::{CLIENTS, Client, KnownClient, Profile, SECRET_OVERLAP},
     http::time::rfc3339,
-    provisioning::{self, ClientChange, Entries, RotatedSecret},
+    provisioning::{self, ClientChange, ClientHoldings, Entries, RotatedSecret},
     system::Workbench,
 };
 use clap::{Args, Subcommand};
@@ -44,7 +45,7 @@ pub(super) enum Command {
         json: bool,
     },
     /// Suspend one: it gets nothing, and what was issued to it is good no more
-    Suspend(Changing),
+    Suspend(Suspending),
     /// Enable a suspended one; what was issued before stays ended
     Enable(Changing),
     /// Delete one; its id is not given again while anything of it could be presented
@@ -78,6 +79,15 @@ pub(super) struct Changing {
     json: bool,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct Suspending {
+    #[command(flatten)]
+    changing: Changing,
+    /// Say what would end, and end nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
 pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), Failure> {
     if let Command::Certificate(asked) = command {
         return certificate::run(asked, given);
@@ -90,7 +100,9 @@ pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), 
             list(&workbench, organization.as_deref(), json).await
         }
         Command::Show { client_id, json } => show_one(&workbench, &client_id, json).await,
-        Command::Suspend(asked) => change_one(&workbench, asked, ClientChange::Suspend).await,
+        Command::Suspend(asked) => {
+            suspend(&workbench, asked, loaded.config.lifetimes.access_token).await
+        }
         Command::Enable(asked) => change_one(&workbench, asked, ClientChange::Enable).await,
         Command::Delete(asked) => change_one(&workbench, asked, ClientChange::Delete).await,
         Command::RotateSecret { client_id, at_once, json } => {
@@ -100,6 +112,47 @@ pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), 
     };
     workbench.close().await;
     done
+}
+
+/// Suspends a client with all it holds, or says what that is.
+async fn suspend(
+    workbench: &Workbench,
+    asked: Suspending,
+    access_token: Duration,
+) -> Result<(), Failure> {
+    let Suspending { changing: Changing { client_id, reason, json }, dry_run } = asked;
+    let read = hydrate::<Client>(workbench.store(), &client_id).await?;
+    let Some(known) = read.machine.held() else { return Err(no_such_client(&client_id)) };
+    let was_suspended = known.suspended;
+    // What it holds is counted by the epoch of before: it is another one when it is enabled again.
+    let changed = if dry_run {
+        !was_suspended
+    } else {
+        let change = ClientChange::Suspend;
+        provisioning::change_client(workbench, &client_id, change, reason.as_deref()).await?
+    };
+    let ClientHoldings { families, api_keys } = if was_suspended {
+        ClientHoldings::default()
+    } else {
+        provisioning::client_holdings(workbench, &client_id).await?
+    };
+    if json {
+        let state = if dry_run && !was_suspended { "enabled" } else { "suspended" };
+        let said = json!({ "client_id": client_id, "state": state, "changed": changed,
+            "families": families, "api_keys": api_keys });
+        return Ok(say(&said.to_string())?);
+    }
+    let sign = match (changed, dry_run) {
+        (false, _) => "= unchanged",
+        (true, true) => "would suspend",
+        (true, false) => "~ suspended",
+    };
+    say(&format!(
+        "{sign} client {}: {families} token families end for good; {api_keys} API keys that rest on it \
+         confer nothing while it is suspended",
+        visible(&client_id)
+    ))?;
+    Ok(say(&about_access_tokens(access_token))?)
 }
 
 async fn change_one(
@@ -169,10 +222,7 @@ async fn list(
 
 async fn show_one(workbench: &Workbench, client_id: &str, json: bool) -> Result<(), Failure> {
     let read = hydrate::<Client>(workbench.store(), client_id).await?;
-    let Some(known) = read.machine.held() else {
-        let why = format!("there is no client `{client_id}`: `porteiro client list` shows them");
-        return Err(Failure::Failed(why.into()));
-    };
+    let Some(known) = read.machine.held() else { return Err(no_such_client(client_id)) };
     let mut members = known.metadata.members();
     let Value::Object(own) = summary(known) else { return Ok(()) };
     members.extend(own);
@@ -185,6 +235,11 @@ async fn show_one(workbench: &Workbench, client_id: &str, json: bool) -> Result<
     members.insert("agent".to_owned(), json!(known.leash));
     show(json, &Value::Object(members))?;
     Ok(())
+}
+
+fn no_such_client(client_id: &str) -> Failure {
+    let why = format!("there is no client `{client_id}`: `porteiro client list` shows them");
+    Failure::Failed(why.into())
 }
 
 fn cells(known: &KnownClient) -> [String; 4] {

@@ -36,12 +36,8 @@ pub(super) enum Command {
     },
     /// Take a leaked key out of use at once: what it signed is no longer believed
     Revoke {
-        /// The key's id, as `porteiro keys list` shows it
-        #[arg(allow_hyphen_values = true)]
-        kid: String,
-        /// Make its successor first
-        #[arg(long)]
-        replace: bool,
+        #[command(flatten)]
+        revocation: revoke::Revocation,
         #[command(flatten)]
         folder: KeysFolder,
         #[command(flatten)]
@@ -71,10 +67,10 @@ pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), 
         Command::Rotate { folder, algorithm } => {
             rotate(&sources(&given.with_keys(folder).load(&["keys.dir"])?)?, algorithm)
         }
-        Command::Revoke { kid, replace, folder, store } => {
+        Command::Revoke { revocation, folder, store } => {
             let given = given.with_keys(folder).with_store(store);
             let loaded = given.load(&["keys.dir", "store.url"])?;
-            revoke::run(&kid, replace, &loaded).await
+            revoke::run(&revocation, &loaded).await
         }
         Command::List { folder, store, json } => {
             list::run(&given.with_keys(folder).with_store(store).load(&["keys.dir"])?, json).await

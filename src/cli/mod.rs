@@ -19,11 +19,16 @@ mod migrate;
 mod organization;
 mod output;
 mod progress;
+mod self_service;
 mod serve;
+mod session;
 mod settings;
 mod unsupported_settings;
 
-use crate::telemetry::{self, Verbosity};
+use crate::{
+    domain::installation::SelfService,
+    telemetry::{self, Verbosity},
+};
 use clap::{Parser, Subcommand};
 use settings::CommandSettings;
 use std::{
@@ -70,6 +75,15 @@ enum Command {
     /// Make, rotate, revoke, list and show API keys
     #[command(subcommand)]
     Apikey(apikey::Command),
+    /// End the sessions and grants of people
+    #[command(subcommand)]
+    Session(session::Command),
+    /// Close or open the registration of clients by themselves
+    #[command(subcommand)]
+    Registration(self_service::Command),
+    /// Close or open sign-up: people who make accounts for themselves
+    #[command(subcommand)]
+    SignUp(self_service::Command),
     /// Make, rotate, revoke and list the keys of an installation
     #[command(subcommand)]
     Keys(keys::Command),
@@ -133,6 +147,13 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Organization(command) => organization::run(command, given).await,
             Command::Client(command) => client::run(command, given).await,
             Command::Apikey(command) => apikey::run(command, given).await,
+            Command::Session(command) => session::run(command, given).await,
+            Command::Registration(command) => {
+                self_service::run(SelfService::Registration, command, given).await
+            }
+            Command::SignUp(command) => {
+                self_service::run(SelfService::SignUp, command, given).await
+            }
             Command::Keys(command) => keys::run(command, given).await,
             Command::Migrate(command) => migrate::run(command, given).await,
             Command::Export(command) => export::run(command, given).await,

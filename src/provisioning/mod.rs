@@ -40,6 +40,7 @@ mod progress;
 mod recover;
 mod removed_roles;
 mod resources;
+mod sign_out;
 mod suspend;
 mod table;
 mod unlock;
@@ -71,6 +72,10 @@ pub use organization_changes::{
 };
 pub use plan::{Plan, Removal, Step};
 pub use recover::{Recover, RecoverError, RecoveryIssued, recover};
+pub use sign_out::{
+    ClientHoldings, SignOutCount, SignOutError, SignOutScope, client_holdings, count_sign_out,
+    is_closed, set_self_service, sign_out,
+};
 pub use suspend::{Suspended, Suspending, suspend};
 pub use unlock::{UnlockError, Unlocked, unlock};
 pub use warnings::{CertificateSupport, Warning};

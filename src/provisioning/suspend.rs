@@ -54,7 +54,7 @@ pub async fn suspend(
 }
 
 /// Ends what is listed. What cannot be ended now confers nothing, and expires.
-async fn end_all(
+pub(super) async fn end_all(
     workbench: &Workbench,
     account: &str,
     reason: Option<&str>,
@@ -74,7 +74,7 @@ async fn end_all(
                     let _gone = commit.decide::<TokenFamily>(&listed.id, &end).await?;
                 }
                 if let Err(error) = commit.commit().await {
-                    tracing::warn!(%error, "what rests on a suspended account was not ended");
+                    tracing::warn!(%error, "what has ended with its account was not ended by itself");
                 }
             }
             match page.last() {

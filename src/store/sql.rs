@@ -112,6 +112,11 @@ pub(super) const LIST: &str = "SELECT l.rank, l.kind, l.id, e.version, e.state, 
      WHERE l.list = $1 AND l.owner = $2 AND (l.rank, l.id) > ($3, $4) \
      ORDER BY l.rank, l.id LIMIT $5 + 0";
 
+pub(super) const LIST_OF_ALL: &str = "SELECT l.rank, l.kind, l.id, e.version, e.state, e.revision, l.owner \
+      FROM listings l JOIN entities e ON e.kind = l.kind AND e.id = l.id \
+     WHERE l.list = $1 AND (l.owner, l.rank, l.id) > ($2, $3, $4) \
+     ORDER BY l.owner, l.rank, l.id LIMIT $5 + 0";
+
 pub(super) const LIST_BELOW: &str = "SELECT l.rank, l.kind, l.id, e.version, e.state, e.revision \
       FROM listings l JOIN entities e ON e.kind = l.kind AND e.id = l.id \
      WHERE l.list = $1 AND l.owner = $2 AND (l.rank, l.id) > ($3, $4) AND l.rank < $5 \

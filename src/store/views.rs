@@ -268,6 +268,21 @@ impl Store {
         Ok(listed(&self.fetch(sql::LIST, &after_entry((list, owner), after, most)).await?)?)
     }
 
+    /// Reads a page of the lists of one name, whoever owns them, each entry with its owner, after the entry of the owner,
+    /// rank and id given (empty: from the start).
+    pub async fn list_of_all(
+        &self,
+        list: &str,
+        (owner, rank, id): (&str, &str, &str),
+        most: u32,
+    ) -> Result<Vec<(String, Listed)>, ReadError> {
+        let [list, owner, rank, id] = [list, owner, rank, id].map(Value::Text);
+        let values = [list, owner, rank, id, Value::Int(most.into())];
+        let rows = self.read(sql::LIST_OF_ALL, &values).await?;
+        let owners: engine::Result<Vec<String>> = rows.iter().map(|row| row.text(6)).collect();
+        Ok(owners?.into_iter().zip(listed(&rows)?).collect())
+    }
+
     /// Reads a page of a list, as [`Store::list`] does, with nothing of the rank `below` or of a higher one.
     pub async fn list_below(
         &self,

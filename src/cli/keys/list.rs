@@ -85,7 +85,7 @@ impl Listed<'_> {
     }
 }
 
-fn name_of(state: KeyState) -> &'static str {
+pub(super) fn name_of(state: KeyState) -> &'static str {
     match state {
         KeyState::Next => "next",
         KeyState::Current => "current",
