@@ -270,23 +270,29 @@ impl App {
     /// Tells whether strangers may do this by themselves: where the configuration opens it, and no operator has closed it
     /// more than a second ago.
     pub(super) async fn is_open(&self, service: SelfService) -> Result<bool, HydrateError> {
+        let installation = self.views.installation.look(INSTALLATION_ID).await?;
+        Ok(self.opens(service, &installation.machine))
+    }
+
+    /// The same by what was read of the installation.
+    pub(super) fn opens(&self, service: SelfService, installation: &Installation) -> bool {
         let configured = match service {
             SelfService::Registration => self.settings.registration,
             SelfService::SignUp => self.settings.sign_up.open,
         };
-        if !configured {
-            return Ok(false);
-        }
-        let installation = self.views.installation.look(INSTALLATION_ID).await?;
-        Ok(!installation.machine.is_closed(service))
+        configured && !installation.is_closed(service)
+    }
+
+    /// Reads the installation as it is now: the sign-outs that there have been, and what is closed.
+    pub(super) async fn installation(&self) -> Result<Arc<Hydrated<Installation>>, HydrateError> {
+        let found = self.store.liveness(&[(Installation::KIND, INSTALLATION_ID)]).await?;
+        let version = found[0].map_or(0, |found| found.version);
+        self.views.installation.at_version(INSTALLATION_ID, version).await
     }
 
     /// Returns the sign-outs that there have been by now.
     pub(super) async fn sign_outs(&self) -> Result<SignOuts, HydrateError> {
-        let found = self.store.liveness(&[(Installation::KIND, INSTALLATION_ID)]).await?;
-        let version = found[0].map_or(0, |found| found.version);
-        let installation = self.views.installation.at_version(INSTALLATION_ID, version).await?;
-        Ok(installation.machine.sign_outs())
+        Ok(self.installation().await?.machine.sign_outs())
     }
 
     /// Which organization vouches for addresses at a domain.

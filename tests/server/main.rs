@@ -100,6 +100,8 @@ mod key_rotation;
 mod keys;
 #[cfg(feature = "pkcs11")]
 mod keys_in_hardware;
+mod lever_commands;
+mod levers;
 mod linking;
 mod links;
 mod locked_out;
@@ -195,6 +197,7 @@ mod sector_host;
 mod security_key;
 mod security_log;
 mod seed_sentences;
+mod session_edges;
 mod several_accounts;
 #[path = "../shared/world.rs"]
 mod shared;

@@ -45,6 +45,11 @@ impl TestClock {
         self.now.fetch_add(i64::try_from(by.as_millis()).unwrap(), SeqCst);
     }
 
+    /// Turns the time of day back.
+    pub fn turn_back(&self, by: Duration) {
+        self.now.fetch_sub(i64::try_from(by.as_millis()).unwrap(), SeqCst);
+    }
+
     pub fn panic_next_reader(&self) {
         self.broken.store(true, SeqCst);
     }

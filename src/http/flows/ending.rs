@@ -190,7 +190,7 @@ async fn take_again(
         let request = DecidedRequest::of(opened, device.as_deref(), approval.as_deref());
         let facts = request.facts(app, opened, &asking, number > 0).await?;
         let drawn = draw(app, acting, own.clone(), remembered);
-        let sign_outs = app.sign_outs().await?;
+        let installation = app.installation().await?;
         let seen = app.views.accounts.peek(asking.account).await?;
         let known = seen.machine.known();
         // A first proof of such an account is refused as a wrong one before it comes here.
@@ -199,10 +199,11 @@ async fn take_again(
         }
         // An operator may have closed it since the flow began.
         let signs_up = known.is_none() && opened.seed.invited.is_none();
-        if signs_up && asking.answer.makes_account() && !app.is_open(SelfService::SignUp).await? {
+        let is_open = app.opens(SelfService::SignUp, &installation.machine);
+        if signs_up && asking.answer.makes_account() && !is_open {
             return Err(SIGN_UP_CLOSED);
         }
-        let account = AccountSeen::of(known, seen.version, sign_outs);
+        let account = AccountSeen::of(known, seen.version, installation.machine.sign_outs());
         let joining = match &opened.seed.invited {
             Some(invited) => Some(invited::joining(app, invited, (asking.account, known)).await?),
             None => None,

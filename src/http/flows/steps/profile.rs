@@ -52,8 +52,9 @@ impl Step for Profile {
                 None => body.email.clone().ok_or_else(|| wrong("email", "is missing"))?,
                 Some(invited) => of_invited(invited, body.email.as_deref())?,
             };
+            let installation = app.installation().await?;
             if open.seed.invited.is_none() {
-                if !app.is_open(SelfService::SignUp).await? {
+                if !app.opens(SelfService::SignUp, &installation.machine) {
                     return Err(SIGN_UP_CLOSED);
                 }
                 request.charge(Purpose::Registration)?;
@@ -72,7 +73,7 @@ impl Step for Profile {
                 locale: said(body.locale),
             };
             check(&applicant, app.clock.now())?;
-            let (applicant, sign_outs) = (Box::new(applicant), app.sign_outs().await?);
+            let (applicant, sign_outs) = (Box::new(applicant), installation.machine.sign_outs());
             request.ask(Command::Describe { applicant, sign_outs }).await
         })
     }
