@@ -40,8 +40,8 @@ use options::Options;
 use report::{Circumstances, Picture, Section};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use scenarios::{
-    LOADS, bound, certificates, directory, flat, growth, identifiers, live, memory, offered,
-    passwords, pending, proofs, revoked, scim, screens, start, storm,
+    LOADS, bound, certificates, directory, flat, growth, identifiers, levers, live, memory,
+    offered, passwords, pending, proofs, revoked, scim, screens, start, storm,
 };
 use scene::Scene;
 use servers::{Stage, Who};
@@ -198,6 +198,9 @@ async fn measure_by_name(options: &Options, stage: &Stage, found: &mut Found) ->
     }
     if options.asks_for(revoked::NAME) {
         sections.push(revoked::measure(stage, share).await?);
+    }
+    if options.asks_for(levers::NAME) {
+        sections.push(levers::measure(stage, share).await?);
     }
     if options.asks_for(bound::NAME) {
         sections.push(bound::measure(stage, plan, rounds).await?);

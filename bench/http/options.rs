@@ -4,8 +4,8 @@ use crate::{
     Outcome,
     load::{Pace, Plan},
     scenarios::{
-        LOADS, Load, bound, certificates, directory, flat, growth, identifiers, live, memory,
-        offered, passwords, pending, proofs, revoked, scim, start, storm,
+        LOADS, Load, bound, certificates, directory, flat, growth, identifiers, levers, live,
+        memory, offered, passwords, pending, proofs, revoked, scim, start, storm,
     },
     servers::Who,
 };
@@ -143,6 +143,7 @@ fn names() -> impl Iterator<Item = &'static str> {
         directory::NAME,
         pending::NAME,
         revoked::NAME,
+        levers::NAME,
         bound::NAME,
         certificates::NAME,
         proofs::NAME,

@@ -22,6 +22,7 @@ use porteiro::{
     domain::{Clock as _, installation::SelfService},
     http::Lifetimes,
     provisioning::{SignOutCount, SignOutScope, count_sign_out, set_self_service, sign_out},
+    server::Issuer,
     system::Workbench,
 };
 use serde_json::{Value, json};
@@ -65,7 +66,8 @@ async fn set(server: &TestServer, service: SelfService, closed: bool) -> bool {
 
 /// Two nodes on one database, without limits.
 async fn two_nodes() -> (TestServer, TestServer) {
-    let options = || TestOptions { rates: None, ..TestOptions::default() };
+    let issuer = || Issuer::Named("http://localhost:8080".to_owned());
+    let options = || TestOptions { rates: None, issuer: issuer(), ..TestOptions::default() };
     let one = TestServer::open_in(options()).await;
     one.apply(&format!("{DIRECTORY}{}{}", device::DEVICES, exchange::AGENTS)).await;
     let other = one.beside(options()).await;

@@ -17,6 +17,7 @@ pub mod flat;
 pub mod growth;
 pub mod identifiers;
 mod jwks;
+pub mod levers;
 pub mod live;
 pub mod memory;
 mod mixed;
