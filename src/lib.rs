@@ -13,13 +13,14 @@
 //! | [`claims_hook`] | the operator's own server, which adds claims | `outbound` |
 //! | [`client_documents`] | what clients keep at addresses of their own: key sets, request objects, logos | `domain` values, `crypto`, `outbound` |
 //! | [`upstream`] | providers at which people sign in, of which we are a relying party | `domain` values, `crypto`, `outbound`, `client_documents` |
+//! | [`geo`] | where addresses are: a database of places | `domain` values |
 //! | [`actors`] | supervision, entity shell and host, workers | `domain`, `crypto`, `store`, `outbound` |
 //! | [`messages`] | mails and SMS: their words, and how they are handed over | `domain`, `config`, `actors`, `outbound` |
 //! | [`backchannel`] | tells clients that a session has ended, or that a person has decided | `domain`, `actors`, `outbound` |
 //! | [`webhooks`] | sends the trails of organizations to their endpoints, signed | `domain`, `crypto`, `actors`, `outbound` |
 //! | [`provisioning`] | the declarative file: read, planned, committed as one | `domain`, `config`, `store`, `actors`, `system` |
 //! | [`transport`] | connections: accepted, timed, counted, charged, drained | `crypto` for randomness |
-//! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, `breach`, `claims_hook`, `client_documents`, `upstream`, the mailbox of `messages`, addresses of `transport` |
+//! | [`http`] | one table of routes, one file an endpoint, the layers around them | `domain` values, `Entities` and views of `actors`, `crypto`, `store::views`, `breach`, `claims_hook`, `client_documents`, `upstream`, `geo`, the mailbox of `messages`, addresses of `transport` |
 //!
 //! [`cli`] is what the binary runs, [`system`] builds everything below HTTP into one value and [`server`] the rest on top of
 //! it; [`clock`] reads the time for all of them, [`histogram`] counts, `two_generation_cache` caches, `rate_limiter` limits rates, [`telemetry`] writes logs and spans,
@@ -41,6 +42,7 @@ pub mod clock;
 pub mod config;
 pub mod crypto;
 pub mod domain;
+pub mod geo;
 pub mod histogram;
 pub(crate) mod html;
 pub mod http;

@@ -11,8 +11,9 @@ use crate::{
     backchannel::{LogoutCourier, LogoutDependencies, PingCourier, PingMeans},
     crypto::{ClientAuthorities, PairwiseSubjects, SystemDice, passkeys::Passkeys},
     domain::{backchannel_request::CIBA_PING, logout::BACKCHANNEL_LOGOUT, webhook::WEBHOOK},
+    geo::GeoDatabase,
     http::{
-        App, AppOptions, Channels,
+        App, AppOptions, Channels, alert_digests,
         operator::{Leaving, Operator},
         router, scim,
     },
@@ -60,6 +61,7 @@ pub struct Running {
     private: Option<Server>,
     leaving: Leaving,
     files: TlsFiles,
+    geo: Arc<GeoDatabase>,
     drain: DrainLimits,
 }
 
@@ -122,6 +124,8 @@ impl Running {
         let options = AppOptions {
             issuer: issuer.clone(),
             lifetimes: plan.lifetimes,
+            alerts: run.alerts,
+            geo: run.geo.clone(),
             hosts: plan.hosts,
             key_set_age: tree.keys.published_for,
             limits: run.limits,
@@ -151,6 +155,9 @@ impl Running {
         let app = Box::pin(App::new(&system, options, Arc::new(router::vitals(extras)))).await?;
         let inviting = scim::inviting(app.clone(), tree.inviter_every);
         Box::pin(system.start_repeated(inviting)).await?;
+        let digests = alert_digests::sending(app.clone(), tree.inviter_every);
+        Box::pin(system.start_repeated(digests)).await?;
+        let geo = run.geo;
         let (files, dice) = (TlsFiles { tls: plan.tls, authorities }, system.dice());
         let serve = |listeners, limits| {
             let (addresses, dice) = (addresses.clone(), dice.clone());
@@ -169,7 +176,19 @@ impl Running {
         let few = ConnectionLimits { max_connections: OPERATORS, ..connections };
         let listener = |socket| Listener { socket, tls: None, router: operators.router() };
         let private = private.map(|socket| serve(vec![listener(socket)], few));
-        Ok(Self { issuer, address, mtls, operator, system, public, private, leaving, files, drain })
+        Ok(Self {
+            issuer,
+            address,
+            mtls,
+            operator,
+            system,
+            public,
+            private,
+            leaving,
+            files,
+            geo,
+            drain,
+        })
     }
 
     /// What stands behind the listeners.
@@ -182,10 +201,11 @@ impl Running {
         self.system.given_up().await
     }
 
-    /// Reads keys and certificates again; what cannot be read changes nothing.
+    /// Reads keys, certificates and the database of places again; what cannot be read changes nothing.
     pub fn reload(&self) {
         self.system.reload_keys();
         self.files.reload();
+        self.geo.reload(self.system.clock().now());
     }
 
     /// Accepts no more connections, finishes what is under way, and takes everything down.

@@ -8,6 +8,7 @@ fact-time = Time
 fact-by = By
 fact-application = Application
 fact-device = Device
+fact-place = Place
 fact-network = Network
 by-operator = an operator of { $host }
 by-self-registered = one that registered itself
@@ -26,6 +27,10 @@ date-time = { $day } { $month ->
     [11] November
    *[12] December
 } { $year }, { $time } UTC
+
+## Where a page takes it, instead of the note: how a person says that it was not them. `.beside` stands before it.
+report-lead = If this was not you, say so with this link. It works for seven days, and asks before it does anything:
+report-action = This wasn't me
 
 ## The mails.
 
@@ -134,6 +139,7 @@ email-changed =
     .subject = Your e-mail address at { $host } was changed
     .lead = Your account at { $host } uses another e-mail address from now on. This one no longer signs in.
     .note = If that was not you, tell the people who run { $host } now.
+    .beside = If that was not you, tell the people who run { $host } now: they alone can give the account back to this address.
 
 phone-changed =
     .subject = Your phone number at { $host } was changed
@@ -149,6 +155,7 @@ deletion-requested =
     .subject = Your account at { $host } will be deleted
     .lead = Your account at { $host } will be deleted on { $until }, with everything that is kept of you there. Everywhere it was signed out.
     .note = If you want to keep it, or did not ask for this, sign in before that day: then it is not deleted.
+    .beside = If you want to keep it, sign in before that day: then it is not deleted.
 
 passkey-added =
     .subject = A passkey was added to your account at { $host }
@@ -194,6 +201,50 @@ account-recovered =
     .subject = Your account at { $host } was recovered
     .lead = Your account at { $host } was recovered. Everywhere else it was signed out.
     .note = If that was not you, tell the people who run { $host } now.
+    .beside = If that was not you, tell the people who run { $host } now.
+
+new-device =
+    .subject = A new device signed in to your account at { $host }
+    .lead = { $others ->
+        [0] Your account at { $host } was signed in to from a device that was not used for it before.
+        [one] Your account at { $host } was signed in to from a device that was not used for it before. Since the last alert there was one more such sign-in.
+       *[other] Your account at { $host } was signed in to from a device that was not used for it before. Since the last alert there were { $others } more such sign-ins.
+    }
+    .note = If that was you, you need not do anything. If it was not you, recover your account now.
+
+impossible-travel =
+    .subject = A sign-in from far away to your account at { $host }
+    .lead = { $others ->
+        [0] Your account at { $host } was signed in to from a place that is too far from the one before for the time between them.
+        [one] Your account at { $host } was signed in to from a place that is too far from the one before for the time between them. Since the last alert there was one more such sign-in.
+       *[other] Your account at { $host } was signed in to from a place that is too far from the one before for the time between them. Since the last alert there were { $others } more such sign-ins.
+    }
+    .note = If that was you, you need not do anything. If it was not you, recover your account now.
+
+alert-digest =
+    .subject = More sign-ins to your account at { $host }
+    .lead = { $folded ->
+        [one] After the last alert there was one more sign-in to your account at { $host } from another device or place. Your account's history names it.
+       *[other] After the last alert there were { $folded } more sign-ins to your account at { $host } from other devices or places. Your account's history names each of them.
+    }
+    .note = If that was you, you need not do anything. If it was not you, recover your account now.
+
+role-granted =
+    .subject = You have a new role at { $host }
+    .lead = From now on you have the role “{ $role }” in { $organization } at { $host }.
+    .note = If you do not know why, ask the administrators of { $organization }.
+    .beside = If you do not know why, ask the administrators of { $organization }.
+
+api-key-made =
+    .subject = An API key was made in your name at { $host }
+    .lead = The API key “{ $name }” was made in your name for { $organization } at { $host }. It acts without your being signed in.
+    .note = If that was not you, have the key revoked and recover your account now.
+    .beside = A report does not end API keys: have this one revoked by an administrator of { $organization } if it is not yours.
+
+agent-allowed =
+    .subject = An agent may act for you at { $host }
+    .lead = You have allowed the agent “{ $agent }” to act for you at { $host }.
+    .note = If that was not you, disconnect it in your account and change your password.
 
 test =
     .subject = A test mail from { $host }

@@ -6,6 +6,7 @@ next-account = Your account
 next-code = A code comes by e-mail
 next-way-in = You choose how to sign in
 next-stop = Nothing of the account changes
+next-report = You choose a new way in
 next-device = You see what the device asks for
 next-device-back = Go back to your device
 language = Language
@@ -403,6 +404,10 @@ history-event = { $event ->
     [sign_in-succeeded] Signed in
     [sign_in-failed] A sign-in failed
     [sign_in-superseded] A sign-in that waited was refused: what it was proved by has changed
+    [sign_in-new_device] Signed in from a new device
+    [sign_in-impossible_travel] Signed in from a place that is too far from the one before
+    [account-reported] A sign-in or change was reported: “this wasn't me”
+    [account-report_denied] An alert was confirmed: “this was me”
     [credential-proved] A sign-in was begun
     [session-renewed] Confirmed once more
     [session-ended] A session ended
@@ -685,6 +690,16 @@ invitation-void-title = This invitation cannot be used
 invitation-void-text = It may have been accepted before, or be too old. Ask for a new one at { $host }.
 recovery-void-title = This link cannot be used
 recovery-void-text = It may have been used or replaced, or be too old. Start again at { $host }.
+report-title = Was this not you?
+report-text = An alert told you of a sign-in or a change. If it was not you, your account is signed out everywhere, and every application loses its access. Then you get it back by a recovery.
+report-allow = It was not me
+report-deny = It was me
+report-note = Nothing happens before you choose.
+report-denied-title = Nothing was changed
+report-denied-text = You said that it was you. The link of the alert works no more.
+report-spent = This link was used before, or is older than seven days.
+report-void-title = This link cannot be used
+report-void-text = It may have been used before, or be older than seven days. If you need to, recover your account at { $host }.
 suspended-title = This organization is suspended
 suspended-text = Nothing was changed. Ask its administrators, or use { $host } for another organization.
 sign-up-closed-title = Accounts are made by invitation

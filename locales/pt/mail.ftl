@@ -8,6 +8,7 @@ fact-time = Hora
 fact-by = Por
 fact-application = Aplicação
 fact-device = Dispositivo
+fact-place = Lugar
 fact-network = Rede
 by-operator = um operador de { $host }
 by-self-registered = uma que se inscreveu sozinha
@@ -26,6 +27,10 @@ date-time = { $day } de { $month ->
     [11] novembro
    *[12] dezembro
 } de { $year }, { $time } UTC
+
+## Onde há uma página que o receba, em vez da nota: como dizer que não foi a própria pessoa. `.beside` fica antes.
+report-lead = Se não foi consigo, diga-o com este link. Funciona durante sete dias, e pergunta antes de fazer alguma coisa:
+report-action = Não fui eu
 
 ## Os e-mails.
 
@@ -134,6 +139,7 @@ email-changed =
     .subject = O seu endereço de e-mail em { $host } foi alterado
     .lead = A sua conta em { $host } usa a partir de agora outro endereço de e-mail. Este já não serve para entrar.
     .note = Se não foi uma alteração sua, avise já quem gere { $host }.
+    .beside = Se não foi uma alteração sua, avise já quem gere { $host }: só assim a conta pode voltar a este endereço.
 
 phone-changed =
     .subject = O seu telefone em { $host } foi alterado
@@ -149,6 +155,7 @@ deletion-requested =
     .subject = A sua conta em { $host } vai ser apagada
     .lead = A sua conta em { $host } vai ser apagada a { $until }, com tudo o que lá está guardado sobre si. Em todos os dispositivos a sessão terminou.
     .note = Para a manter, ou se não foi um pedido seu, entre antes desse dia: assim não é apagada.
+    .beside = Para a manter, entre antes desse dia: assim não é apagada.
 
 passkey-added =
     .subject = A sua conta em { $host } tem uma nova chave de acesso
@@ -194,6 +201,50 @@ account-recovered =
     .subject = A sua conta em { $host } foi recuperada
     .lead = A sua conta em { $host } foi recuperada. Em todos os outros dispositivos a sessão terminou.
     .note = Se não foi um pedido seu, avise já quem gere { $host }.
+    .beside = Se não foi um pedido seu, avise já quem gere { $host }.
+
+new-device =
+    .subject = Um dispositivo novo entrou na sua conta em { $host }
+    .lead = { $others ->
+        [0] Alguém entrou na sua conta em { $host } a partir de um dispositivo que ainda não tinha sido usado.
+        [one] Alguém entrou na sua conta em { $host } a partir de um dispositivo que ainda não tinha sido usado. Desde o último aviso houve mais uma entrada assim.
+       *[other] Alguém entrou na sua conta em { $host } a partir de um dispositivo que ainda não tinha sido usado. Desde o último aviso houve mais { $others } entradas assim.
+    }
+    .note = Se foi consigo, não precisa de fazer nada. Se não foi, recupere já a sua conta.
+
+impossible-travel =
+    .subject = Uma entrada de muito longe na sua conta em { $host }
+    .lead = { $others ->
+        [0] Alguém entrou na sua conta em { $host } a partir de um lugar demasiado longe do anterior para o tempo que passou.
+        [one] Alguém entrou na sua conta em { $host } a partir de um lugar demasiado longe do anterior para o tempo que passou. Desde o último aviso houve mais uma entrada assim.
+       *[other] Alguém entrou na sua conta em { $host } a partir de um lugar demasiado longe do anterior para o tempo que passou. Desde o último aviso houve mais { $others } entradas assim.
+    }
+    .note = Se foi consigo, não precisa de fazer nada. Se não foi, recupere já a sua conta.
+
+alert-digest =
+    .subject = Mais entradas na sua conta em { $host }
+    .lead = { $folded ->
+        [one] Depois do último aviso houve mais uma entrada na sua conta em { $host } a partir de outro dispositivo ou lugar. O histórico da conta diz qual.
+       *[other] Depois do último aviso houve mais { $folded } entradas na sua conta em { $host } a partir de outros dispositivos ou lugares. O histórico da conta diz quais.
+    }
+    .note = Se foi consigo, não precisa de fazer nada. Se não foi, recupere já a sua conta.
+
+role-granted =
+    .subject = Tem uma nova função em { $host }
+    .lead = A partir de agora tem a função “{ $role }” em { $organization }, em { $host }.
+    .note = Se não sabe porquê, pergunte a quem administra { $organization }.
+    .beside = Se não sabe porquê, pergunte a quem administra { $organization }.
+
+api-key-made =
+    .subject = Foi criada uma chave de API em seu nome em { $host }
+    .lead = A chave de API “{ $name }” foi criada em seu nome para { $organization }, em { $host }. Funciona sem que tenha sessão iniciada.
+    .note = Se não foi um pedido seu, peça que a chave seja revogada e recupere já a sua conta.
+    .beside = Dizer que não foi consigo não termina chaves de API: se esta não é sua, peça a quem administra { $organization } que a revogue.
+
+agent-allowed =
+    .subject = Um agente pode agir por si em { $host }
+    .lead = Autorizou o agente “{ $agent }” a agir por si em { $host }.
+    .note = Se não foi uma decisão sua, desligue-o na sua conta e mude a senha.
 
 test =
     .subject = Um e-mail de teste de { $host }

@@ -6,6 +6,7 @@ next-account = A sua conta
 next-code = Um código chega por e-mail
 next-way-in = A forma de entrar
 next-stop = Nada muda na conta
+next-report = Escolhe uma nova forma de entrar
 next-device = O pedido do dispositivo aparece aqui
 next-device-back = Volte ao seu dispositivo
 language = Idioma
@@ -403,6 +404,10 @@ history-event = { $event ->
     [sign_in-succeeded] Entrada na conta
     [sign_in-failed] Uma entrada falhou
     [sign_in-superseded] Uma entrada que esperava foi recusada: aquilo que a provava mudou
+    [sign_in-new_device] Entrada a partir de um dispositivo novo
+    [sign_in-impossible_travel] Entrada a partir de um lugar demasiado longe do anterior
+    [account-reported] Uma entrada ou alteração foi comunicada: “não fui eu”
+    [account-report_denied] Um aviso foi confirmado: “fui eu”
     [credential-proved] Começou uma entrada na conta
     [session-renewed] Identidade confirmada de novo
     [session-ended] Uma sessão terminou
@@ -685,6 +690,16 @@ invitation-void-title = Este convite não pode ser usado
 invitation-void-text = Pode já ter sido aceite ou ser antigo. Peça um novo em { $host }.
 recovery-void-title = Este link não pode ser usado
 recovery-void-text = Pode já ter sido usado ou substituído, ou ser antigo. Comece de novo em { $host }.
+report-title = Não foi consigo?
+report-text = Um aviso falou-lhe de uma entrada ou de uma alteração. Se não foi consigo, todas as sessões da conta terminam e todas as aplicações perdem o acesso. Depois recupera a conta.
+report-allow = Não fui eu
+report-deny = Fui eu
+report-note = Nada acontece antes de escolher.
+report-denied-title = Nada foi alterado
+report-denied-text = Disse que foi consigo. O link do aviso já não funciona.
+report-spent = Este link já foi usado, ou tem mais de sete dias.
+report-void-title = Este link não pode ser usado
+report-void-text = Pode já ter sido usado, ou ter mais de sete dias. Se precisar, recupere a sua conta em { $host }.
 suspended-title = Esta organização está suspensa
 suspended-text = Nada foi alterado. Fale com a administração, ou use { $host } para outra organização.
 sign-up-closed-title = As contas são criadas por convite

@@ -1,7 +1,7 @@
 //! Erases the accounts whose time has come, with what is held of their people elsewhere.
 //!
 //! Memberships end, except in suspended organizations, which accept no change: what is left there is an
-//! id, and confers nothing. Consents are withdrawn, blocked clients are forgotten, identities of other providers are unlinked. Rows of the log hold ids, and stay as they are.
+//! id, and confers nothing. Consents are withdrawn, blocked clients are forgotten, devices too, identities of other providers are unlinked. Rows of the log hold ids, and stay as they are.
 //!
 //! Each commit changes a batch of rows, and requires the account to be what it was; the last one erases it.
 //! An account that was erased in part is still due: the next sweep goes on.
@@ -15,6 +15,7 @@ use crate::{
     domain::{
         Timestamp,
         account::{self, Account, AccountStatus, Command, DELETIONS},
+        account_alerts::{self, AccountAlerts},
         approval_block::{self, ApprovalBlock, BLOCKED_CLIENTS},
         consent::{self, CONSENTS, Consent},
         external_identity::{self, ACCOUNT_IDENTITIES, Cause, ExternalIdentity},
@@ -79,6 +80,7 @@ async fn erase(services: &Arc<Services>, account: &str) -> Result<(), BrokenOff>
             }
         }
     }
+    batches.end::<AccountAlerts>(account, &account_alerts::Command::Erase).await?;
     batches.finish(&Command::Erase).await
 }
 

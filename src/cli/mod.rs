@@ -16,6 +16,7 @@ mod export;
 mod keys;
 mod log;
 mod migrate;
+mod named_files;
 mod organization;
 mod output;
 mod progress;
@@ -23,7 +24,6 @@ mod self_service;
 mod serve;
 mod session;
 mod settings;
-mod unsupported_settings;
 
 use crate::{
     domain::installation::SelfService,

@@ -3,12 +3,11 @@
 use super::{
     Failure,
     certificate::{self, Concern},
-    chain,
+    chain, named_files,
     settings::{
         CommandSettings, cannot_start, complete_options, key_sources, lifetimes, links, no_store,
         rates, security_txt, sign_up,
     },
-    unsupported_settings,
 };
 use crate::{
     clock::{Stopwatch, SystemClock},
@@ -60,11 +59,7 @@ async fn plan(Survey { loaded, refusals }: Survey) -> Result<Plan, Failure> {
         None | Some(Origin::Default) => OperatorAddress::Perhaps,
         Some(_) => OperatorAddress::At,
     };
-    reasons.extend(unsupported_settings::missing_files(&loaded));
-    let idle = unsupported_settings::without_effect(&loaded);
-    if !idle.is_empty() {
-        tracing::warn!(settings = idle.join(", "), "this version does not act on what is set here");
-    }
+    reasons.extend(named_files::missing(&loaded));
     let config = loaded.config;
     for config::Concern { setting, text } in config.concerns() {
         tracing::warn!(setting, "{text}");

@@ -12,7 +12,10 @@ use crate::{
         keys::{DevKeys, Fault, Folder, KeySources, Problem, pkcs11::TokenSettings},
         passkeys::AttestationPolicy,
     },
-    domain::{Rate, password::Policy, proof_of_work::MOST_BITS, signing_keys::SigningKeys},
+    domain::{
+        Clock as _, Rate, password::Policy, proof_of_work::MOST_BITS, signing_keys::SigningKeys,
+    },
+    geo::GeoDatabase,
     http::{
         self, PasswordOptions,
         limits::{
@@ -407,8 +410,18 @@ pub(super) fn links(given: &config::Links) -> http::Links {
         invitation,
         verify_email,
         change_password,
+        report,
     } = given.clone();
-    http::Links { sign_in, device, approval, recovery, invitation, verify_email, change_password }
+    http::Links {
+        sign_in,
+        device,
+        approval,
+        recovery,
+        invitation,
+        verify_email,
+        change_password,
+        report,
+    }
 }
 
 /// Where a weakness is reported, as the endpoints take it.
@@ -435,6 +448,10 @@ fn runtime_options(config: &Config) -> RuntimeOptions {
     let txt_resolver = Arc::new(DnsResolver::asking(config.dns.servers.clone()));
     let mut options = RuntimeOptions { txt_resolver, ..RuntimeOptions::default() };
     options.tree.janitor.keep_log = config.log.keep;
+    options.alerts = config.alerts.enabled;
+    if let Some(path) = &config.geo.database {
+        options.geo = Arc::new(GeoDatabase::open(path, SystemClock.now()));
+    }
     options.connections.max_connections = config.limits.connections;
     options.connections.max_per_address = config.limits.connections_per_address;
     options

@@ -62,6 +62,7 @@ impl Config {
 
     /// Looks whether a mail would lead to a page that is not there.
     fn missing_links(&self) -> Option<Concern> {
+        // Where no page takes a report, alerts have no link.
         let Links { sign_in, device, approval, recovery, invitation, verify_email, .. } =
             &self.links;
         let links = [

@@ -48,6 +48,7 @@ pub struct Config {
     pub dns: Dns,
     pub geo: Geo,
     pub security_txt: SecurityTxt,
+    pub alerts: Alerts,
     pub log: Log,
     pub limits: Limits,
 }
@@ -116,6 +117,7 @@ pub struct Links {
     pub invitation: Option<Url>,
     pub verify_email: Option<Url>,
     pub change_password: Option<Url>,
+    pub report: Option<Url>,
 }
 
 /// How mail is sent, and from which sender.
@@ -215,6 +217,13 @@ pub struct SecurityTxt {
     pub policy: Option<Url>,
 }
 
+/// What people are alerted of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Alerts {
+    /// Sign-ins from another device or place.
+    pub enabled: bool,
+}
+
 /// The security log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
@@ -289,6 +298,7 @@ impl Config {
             dns: Dns::default(),
             geo: Geo::default(),
             security_txt: SecurityTxt::default(),
+            alerts: Alerts::default(),
             log: Log::default(),
             limits: Limits::default(),
         }

@@ -42,7 +42,7 @@ pub use mask::SecretUrl;
 pub use origin::Origin;
 pub use refusal::Refusal;
 pub use section::Section;
-pub use settings::{Effect, SETTINGS, Secrecy, Setting};
+pub use settings::{SETTINGS, Secrecy, Setting};
 pub use transport::{
     Attestation, BreachCheck, Credentials, MailTransport, Mailbox, SmsTransport, Smtp,
 };

@@ -124,6 +124,7 @@ impl Config {
             ("links.verify_email", self.links.verify_email.as_ref()),
             ("links.change_password", self.links.change_password.as_ref()),
             ("security_txt.policy", self.security_txt.policy.as_ref()),
+            ("links.report", self.links.report.as_ref()),
             ("sms.transport", sms),
             ("password.breach_check", breach_check),
             ("claims.hook", self.claims_hook.as_ref()),

@@ -26,7 +26,6 @@ pub struct Setting {
     pub default: Option<&'static str>,
     pub about: &'static str,
     pub secrecy: Secrecy,
-    pub effect: Effect,
 }
 
 /// How a value is read, and the field of the configuration that it lands in.
@@ -64,14 +63,6 @@ pub enum Secrecy {
     /// A URL that may hold a password.
     Url,
     Whole,
-}
-
-/// What this version does about a setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    Acts,
-    /// Nothing acts on it yet; an operator who sets it is told so.
-    NotYet,
 }
 
 impl Setting {
@@ -146,11 +137,6 @@ impl Setting {
         })
     }
 
-    /// Marks a row that nothing acts on yet.
-    const fn not_yet(self) -> Self {
-        Self { effect: Effect::NotYet, ..self }
-    }
-
     const fn secret(self) -> Self {
         Self { secrecy: Secrecy::Whole, ..self }
     }
@@ -170,8 +156,7 @@ pub(super) const PREFIX: &str = "PORTEIRO_";
 
 /// A row without a default.
 const fn unset(name: &'static str, form: Form, about: &'static str) -> Setting {
-    let (secrecy, effect) = (Secrecy::Open, Effect::Acts);
-    Setting { name, form, default: None, about, secrecy, effect }
+    Setting { name, form, default: None, about, secrecy: Secrecy::Open }
 }
 
 const fn row(
@@ -232,6 +217,8 @@ pub const SETTINGS: &[Setting] = &[
         "where people confirm an e-mail address when screens are off"),
     unset("links.change_password", Url(|c| &mut c.links.change_password),
         "where people change their password when screens are off"),
+    unset("links.report", Url(|c| &mut c.links.report),
+        "where people say that an alert was about another person when screens are off"),
     unset("mail.transport",
         Word(|c, text| { c.mail.transport = Some(MailTransport::parse(&text)?); Ok(()) }),
         "smtp://…, smtps://…, file:///folder or log").secret_in_url(),
@@ -295,7 +282,9 @@ pub const SETTINGS: &[Setting] = &[
     row("dns.servers", NameServers(|c| &mut c.dns.servers), "",
         "name servers for what is called, such as 127.0.0.1:53; the system's where there is none"),
     unset("geo.database", Path(|c| &mut c.geo.database),
-        "a GeoIP city database: impossible travel is noticed").not_yet(),
+        "a GeoIP city database: alerts name the place, and impossible travel is noticed"),
+    row("alerts.enabled", Flag(|c| &mut c.alerts.enabled), "true",
+        "people are alerted of sign-ins from another device or place"),
     unset("security_txt.contact", Text(|c, text| { c.security_txt.contact = Some(form::contact(text)?); Ok(()) }),
         "where a weakness is reported (RFC 9116): mailto:…, https://… or tel:…"),
     unset("security_txt.policy", Url(|c| &mut c.security_txt.policy),

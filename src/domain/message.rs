@@ -37,6 +37,31 @@ pub struct Mail {
     /// Who asked for it, and from where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Box<RequestOrigin>>,
+    /// Where a person says that it was not them; only with a content that has neither a code nor a link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<ReportLink>,
+}
+
+/// The address at which a person says that it was not them.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
+#[serde(transparent)]
+pub struct ReportLink(String);
+
+impl ReportLink {
+    pub fn new(address: impl Into<String>) -> Self {
+        Self(address.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// It holds a token.
+impl fmt::Debug for ReportLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReportLink(…)")
+    }
 }
 
 /// What a mail says.
@@ -125,6 +150,31 @@ pub enum MailContent {
     RecoveryCodesMade,
     RecoveryCodeUsed,
     AccountRecovered,
+    /// A sign-in from a device that was not known.
+    NewDevice {
+        /// How many alerts of this kind were counted and not mailed before.
+        others: u32,
+    },
+    /// A sign-in from a place that the person cannot have come to.
+    ImpossibleTravel {
+        others: u32,
+    },
+    /// How many alerts were counted in the last hour.
+    AlertDigest {
+        folded: u32,
+    },
+    RoleGranted {
+        organization: String,
+        role: String,
+    },
+    ApiKeyMade {
+        organization: String,
+        name: String,
+    },
+    /// An agent may act for the person.
+    AgentAllowed {
+        agent: String,
+    },
     /// An operator tries whether mail arrives.
     Test,
     /// A decoy: written like a mail, and never sent.
@@ -227,6 +277,12 @@ impl MailContent {
             Self::RecoveryCodesMade => "recovery-codes-made",
             Self::RecoveryCodeUsed => "recovery-code-used",
             Self::AccountRecovered => "account-recovered",
+            Self::NewDevice { .. } => "new-device",
+            Self::ImpossibleTravel { .. } => "impossible-travel",
+            Self::AlertDigest { .. } => "alert-digest",
+            Self::RoleGranted { .. } => "role-granted",
+            Self::ApiKeyMade { .. } => "api-key-made",
+            Self::AgentAllowed { .. } => "agent-allowed",
             Self::Test => "test",
             Self::Nothing => "nothing",
         }
@@ -267,7 +323,13 @@ impl MailContent {
             | Self::TotpRemoved
             | Self::RecoveryCodesMade
             | Self::RecoveryCodeUsed
-            | Self::AccountRecovered => DeliveryClass::Notice,
+            | Self::AccountRecovered
+            | Self::NewDevice { .. }
+            | Self::ImpossibleTravel { .. }
+            | Self::AlertDigest { .. }
+            | Self::RoleGranted { .. }
+            | Self::ApiKeyMade { .. }
+            | Self::AgentAllowed { .. } => DeliveryClass::Notice,
         }
     }
 }
@@ -327,7 +389,7 @@ mod tests {
 
     fn mail(to: &str, content: MailContent) -> Mail {
         let (to, locale) = (to.to_owned(), Locale::Portuguese);
-        Mail { to, locale, content, asked: None }
+        Mail { to, locale, content, asked: None, report: None }
     }
 
     #[test]
@@ -372,6 +434,7 @@ mod tests {
         let shown = [
             format!("{:?}", mail("a@b", MailContent::SignInCode { code: "123456".to_owned() })),
             format!("{:?}", MailContent::RecoveryStarted { stop: "https://a.test/s".to_owned() }),
+            format!("{:?}", ReportLink::new("https://a.test/report?token=t")),
             format!("{:?}", SmsContent::SignInCode { code: "123456".to_owned() }),
         ];
         for shown in shown {

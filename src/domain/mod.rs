@@ -13,6 +13,7 @@
 
 pub mod access_token;
 pub mod account;
+pub mod account_alerts;
 pub mod agent_allowance;
 pub mod api_key;
 pub mod approval_block;
@@ -56,6 +57,7 @@ pub mod organization;
 pub mod password;
 pub mod person;
 pub mod picture;
+pub mod place;
 pub mod possession;
 mod projection;
 pub mod proof_of_work;

@@ -63,3 +63,4 @@ pub use new_password::{About, NewPasswords, PasswordDependencies};
 pub use options::{
     AppOptions, Channels, Lifetimes, Links, MutualTls, PasswordOptions, SecurityTxt, SignUp,
 };
+pub use people::alert_digests;

@@ -6,6 +6,7 @@ use crate::{
     client_documents::Fetcher,
     crypto::{ClientAuthorities, StatementIssuers, passkeys::AttestationPolicy},
     domain::{Locale, QuietHours, flow::Rules, password::Policy},
+    geo::GeoDatabase,
     http::{
         hosts::Hosts,
         limits::{pace::Rates, request_permits::Limits},
@@ -58,16 +59,17 @@ pub struct Links {
     pub invitation: Option<Url>,
     pub verify_email: Option<Url>,
     pub change_password: Option<Url>,
+    pub report: Option<Url>,
 }
 
 impl Links {
     /// Lists the origins of the pages that the links lead to.
     pub fn origins(&self) -> Arc<[HeaderValue]> {
-        let Self { sign_in, device, approval, recovery, invitation, verify_email, change_password } =
-            self;
-        let pages =
-            [sign_in, device, approval, recovery, invitation, verify_email, change_password];
-        let pages = pages.into_iter().flatten();
+        let Self { sign_in, device, approval, recovery, .. } = self;
+        let Self { invitation, verify_email, change_password, report, .. } = self;
+        let first = [sign_in, device, approval, recovery];
+        let pages = first.into_iter().chain([invitation, verify_email, change_password, report]);
+        let pages = pages.flatten();
         let origins = pages.map(|page| page.origin().ascii_serialization());
         origins.filter_map(|origin| HeaderValue::try_from(origin).ok()).collect()
     }
@@ -125,6 +127,10 @@ pub struct AppOptions {
     /// Exactly as everyone compares it.
     pub issuer: String,
     pub lifetimes: Lifetimes,
+    /// Whether people are alerted of sign-ins from another device or place.
+    pub alerts: bool,
+    /// Where addresses are.
+    pub geo: Arc<GeoDatabase>,
     pub hosts: Hosts,
     /// For how long a fetched key set may be used: as long as a key is published before it signs.
     pub key_set_age: Duration,

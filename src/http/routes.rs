@@ -232,6 +232,8 @@ macro_rules! endpoints {
             VERIFY_EMAIL "/verify-email" ("verify_email")
             /// An account is recovered.
             RESET_PASSWORD "/reset-password" ("recovery")
+            /// People say that an alert was about another person.
+            REPORT "/report" ("report")
             /// People let a client act for them.
             CONSENT "/consent" ("sign_in")
             /// People enter the code of a device.

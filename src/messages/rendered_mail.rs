@@ -7,7 +7,7 @@ mod facts;
 
 use crate::domain::{
     Locale,
-    message::{Mail, MailContent},
+    message::{Mail, MailContent, ReportLink},
 };
 use crate::{
     html::{escape, in_ascii},
@@ -37,7 +37,10 @@ impl RenderedMail {
     /// its code or link would not stay on its line.
     pub(super) fn of(mail: &Mail, host: &str, wording: &Wording) -> Option<Self> {
         let highlight = highlight(&mail.content);
-        if !highlight.is_sound() {
+        // One line alone is a link: a mail that has one of its own says elsewhere what to do.
+        let report = mail.report.as_ref().map(ReportLink::as_str);
+        let report = report.filter(|_| matches!(highlight, Highlight::None));
+        if !highlight.is_sound() || !report.is_none_or(|link| Highlight::Link(link).is_sound()) {
             return None;
         }
         let mut arguments = arguments_of(&mail.content);
@@ -46,15 +49,24 @@ impl RenderedMail {
         let say = |part| wording.say(mail.locale, (kind, Some(part)), &arguments);
         let words = FactWords { locale: mail.locale, host, wording };
         let facts = mail.asked.as_deref().map(|asked| words.facts(asked));
+        let general = |name| wording.say(mail.locale, (name, None), &arguments);
+        let (note, report) = match report {
+            None => (Some(say("note")?), None),
+            Some(link) => {
+                let (lead, action) = (general("report-lead")?, general("report-action")?);
+                (say("beside"), Some(ReportPart { lead, action, link }))
+            }
+        };
         let parts = Parts {
             locale: mail.locale,
             host,
             subject: say("subject")?,
             lead: say("lead")?,
             action: say("action"),
-            note: say("note")?,
+            note,
+            report,
             facts: facts.unwrap_or_else(|| Some(Vec::new()))?,
-            footer: wording.say(mail.locale, ("footer", None), &arguments)?,
+            footer: general("footer")?,
             highlight,
         };
         Some(Self { text: parts.text(), html: parts.html()?, subject: parts.subject })
@@ -95,6 +107,12 @@ fn highlight(content: &MailContent) -> Highlight<'_> {
         | C::RecoveryCodesMade
         | C::RecoveryCodeUsed
         | C::AccountRecovered
+        | C::NewDevice { .. }
+        | C::ImpossibleTravel { .. }
+        | C::AlertDigest { .. }
+        | C::RoleGranted { .. }
+        | C::ApiKeyMade { .. }
+        | C::AgentAllowed { .. }
         | C::Test
         | C::Nothing => Highlight::None,
     }
@@ -114,6 +132,19 @@ fn arguments_of(content: &MailContent) -> FluentArgs<'static> {
         | MailContent::IdentityUnlinked { connection } => {
             arguments.set("connection", quotable(connection));
         }
+        MailContent::NewDevice { others } | MailContent::ImpossibleTravel { others } => {
+            arguments.set("others", *others);
+        }
+        MailContent::AlertDigest { folded } => arguments.set("folded", *folded),
+        MailContent::RoleGranted { organization, role } => {
+            arguments.set("organization", quotable(organization));
+            arguments.set("role", quotable(role));
+        }
+        MailContent::ApiKeyMade { organization, name } => {
+            arguments.set("organization", quotable(organization));
+            arguments.set("name", quotable(name));
+        }
+        MailContent::AgentAllowed { agent } => arguments.set("agent", quotable(agent)),
         MailContent::DeletionRequested { until } => arguments.set("until", quotable(until)),
         _ => {}
     }
@@ -141,11 +172,20 @@ struct Parts<'a> {
     subject: String,
     lead: String,
     action: Option<String>,
-    note: String,
+    note: Option<String>,
+    /// How the person says that it was not them.
+    report: Option<ReportPart<'a>>,
     /// Who asked for it, from where and when.
     facts: Vec<Fact>,
     footer: String,
     highlight: Highlight<'a>,
+}
+
+/// How a person says that it was not them.
+struct ReportPart<'a> {
+    lead: String,
+    action: String,
+    link: &'a str,
 }
 
 impl Parts<'_> {
@@ -157,7 +197,16 @@ impl Parts<'_> {
         let line = |Fact { label, value }: &Fact| format!("{label}: {value}");
         let facts = self.facts.iter().map(line).collect::<Vec<_>>().join("\n");
         let facts = Some(&*facts).filter(|facts| !facts.is_empty());
-        let parts = [Some(&*self.lead), alone, Some(&*self.note), facts, Some(&*self.footer)];
+        let report = self.report.as_ref();
+        let parts = [
+            Some(&*self.lead),
+            alone,
+            self.note.as_deref(),
+            report.map(|report| &*report.lead),
+            report.map(|report| report.link),
+            facts,
+            Some(&*self.footer),
+        ];
         let mut text = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
         text.push('\n');
         text
@@ -187,7 +236,8 @@ impl Parts<'_> {
             lead: Markup::of(&self.lead),
             code: code.map(Markup::of),
             button,
-            note: Markup::of(&self.note),
+            note: self.note.as_deref().map(Markup::of),
+            report: self.report.as_ref().map(ReportMarkup::of),
             facts: self.facts.iter().map(FactMarkup::of).collect(),
             footer: Markup::of(&self.footer),
         };
@@ -219,9 +269,22 @@ struct Card<'a> {
     lead: Markup,
     code: Option<Markup>,
     button: Option<Button>,
-    note: Markup,
+    note: Option<Markup>,
+    report: Option<ReportMarkup>,
     facts: Vec<FactMarkup>,
     footer: Markup,
+}
+
+struct ReportMarkup {
+    lead: Markup,
+    button: Button,
+}
+
+impl ReportMarkup {
+    fn of(report: &ReportPart<'_>) -> Self {
+        let button = Button { link: Markup::of(report.link), action: Markup::of(&report.action) };
+        Self { lead: Markup::of(&report.lead), button }
+    }
 }
 
 struct FactMarkup {

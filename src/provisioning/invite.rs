@@ -116,7 +116,13 @@ pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invite
             roles: roles.clone(),
             token: token.fingerprint,
             inviter: None,
-            mail: invite.mail.map(|locale| Mail { to, locale, content, asked: Some(asked) }),
+            mail: invite.mail.map(|locale| Mail {
+                to,
+                locale,
+                content,
+                asked: Some(asked),
+                report: None,
+            }),
         };
         let make = invitation::Command::Make(Box::new(make));
         // A new invitation takes the place of the former.

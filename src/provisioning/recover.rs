@@ -82,7 +82,7 @@ pub async fn recover(
                 let locale = known.locale().unwrap_or(locale);
                 let content = MailContent::RecoveryIssued { stop: (asked.stop)(&stop.text) };
                 let asked = Some(Box::new(RequestOrigin::by_operator(workbench.clock().now())));
-                let mail = Box::new(Mail { to, locale, content, asked });
+                let mail = Box::new(Mail { to, locale, content, asked, report: None });
                 Command::Telling { command: Box::new(issue), mail }
             }
         };

@@ -10,6 +10,7 @@ use crate::{
         Clock, Locale, QuietHours,
         flow::{Goal, Rules},
     },
+    geo::GeoDatabase,
     http::{
         Channels, Hosts, Lifetimes, Limits, Links, PasswordOptions, SecurityTxt, SignUp,
         flows::steps::Steps, limits::pace::Rates,
@@ -89,6 +90,10 @@ pub struct RuntimeOptions {
     pub attestation: Option<AttestationPolicy>,
     /// What carries mails and SMS.
     pub messages: Messages,
+    /// Whether people are alerted of sign-ins from another device or place.
+    pub alerts: bool,
+    /// Where addresses are.
+    pub geo: Arc<GeoDatabase>,
     /// Whose software statements count.
     pub statement_issuers: Option<Arc<StatementIssuers>>,
     /// What calls servers whose URLs clients have registered.
@@ -132,6 +137,8 @@ impl Default for RuntimeOptions {
             claims_hook: None,
             attestation: None,
             messages: Messages::default(),
+            alerts: true,
+            geo: Arc::new(GeoDatabase::none()),
             statement_issuers: None,
             outbound: Arc::new(
                 Outbound::new(Policy::default(), Arc::new(DnsResolver::of_system()))

@@ -81,7 +81,7 @@ impl Post {
     async fn send(&self, number: u64, to: &str) {
         let content = MailContent::SignInCode { code: code(number) };
         let (to, locale) = (to.to_owned(), Locale::Portuguese);
-        let mail = Mail { to, locale, content, asked: None };
+        let mail = Mail { to, locale, content, asked: None, report: None };
         let dispatch = mail.dispatch(Timestamp::FOREVER);
         let command = Command::AppendAndPost {
             entry: number,

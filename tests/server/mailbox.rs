@@ -48,7 +48,7 @@ impl Machine for Writer {
 
 fn mail(content: MailContent) -> Write {
     let (to, locale) = ("ana@acme.test".to_owned(), Locale::English);
-    Write::Mail(Mail { to, locale, content, asked: None })
+    Write::Mail(Mail { to, locale, content, asked: None, report: None })
 }
 
 async fn open() -> TestServer {

@@ -23,6 +23,7 @@ use porteiro::{
         password::PasswordCost,
     },
     domain::{Clock as _, signing_keys::SigningAlgorithm},
+    geo::GeoDatabase,
     http::{
         Hosts, Lifetimes, Limits, Links, PasswordOptions, SecurityTxt, SignUp, limits::pace::Rates,
     },
@@ -210,6 +211,10 @@ pub struct TestOptions {
     pub claims_hook: Option<ClaimsHook>,
     /// Whether mails and SMS can be sent, and read at `/mailbox`.
     pub mailbox: bool,
+    /// Whether people are alerted of sign-ins from another device or place.
+    pub alerts: bool,
+    /// Where addresses are.
+    pub geo: Arc<GeoDatabase>,
     /// Whose software statements count.
     pub statement_issuers: Option<Arc<StatementIssuers>>,
     /// Whether clients on this machine may be called.
@@ -262,6 +267,8 @@ impl Default for TestOptions {
             attestation: None,
             claims_hook: None,
             mailbox: false,
+            alerts: true,
+            geo: Arc::new(GeoDatabase::none()),
             statement_issuers: None,
             private_networks: false,
             upstream_limit: None,
@@ -452,6 +459,8 @@ async fn start(options: TestOptions, place: Place) -> Result<Running, ServerErro
             upstreams: upstreams((options.private_networks, options.upstream_limit), clock.clone()),
             outbound: Arc::new(outbound(options.private_networks, options.resolver)),
             messages,
+            alerts: options.alerts,
+            geo: options.geo,
             txt_resolver: options.txt_resolver,
             fault_injection: options.fault_injection,
         },

@@ -5,9 +5,8 @@ use super::{Tests, connections, domains, messages, outside};
 use crate::{
     cli::{
         certificate::{self, Concern},
-        chain, serve,
+        chain, named_files, serve,
         settings::{DEV_FOLDER, attestation, key_sources, key_states, read_keys},
-        unsupported_settings,
     },
     clock::SystemClock,
     config::{Config, Survey},
@@ -16,6 +15,7 @@ use crate::{
         keys::{DevKeys, pkcs11::Token},
     },
     domain::Clock as _,
+    geo,
     provisioning::{CertificateSupport, Warning},
     store::{self, Store},
     system::{KeyWithoutFile, log_chain},
@@ -82,6 +82,7 @@ pub(super) async fn all(survey: &Survey, dev_keys: DevKeys, tests: &Tests) -> Ve
     findings.extend(messages::all(config, dev_keys, tests).await);
     findings.extend(outside::leaked_passwords(config).await);
     findings.extend(passkeys(config));
+    findings.extend(places(config));
     findings
 }
 
@@ -97,6 +98,25 @@ fn passkeys(config: &Config) -> Option<Finding> {
     })
 }
 
+/// Tells whether places of addresses are known. The server goes on without them.
+fn places(config: &Config) -> Option<Finding> {
+    const SUBJECT: &str = "geo";
+    let path = config.geo.database.as_ref()?;
+    Some(match geo::load(path, SystemClock.now()) {
+        Ok(loaded) => {
+            good(SUBJECT, format!("a database of places, built at {}", loaded.built_at.rfc3339()))
+        }
+        Err(fault) => {
+            let text = format!(
+                "geo.database: {} {}: alerts name no place, and impossible travel is not noticed",
+                path.display(),
+                chain(&fault)
+            );
+            doubtful(SUBJECT, text)
+        }
+    })
+}
+
 fn configuration(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
     if dev_keys == DevKeys::Accepted {
         let text = format!("of the development server under ./{DEV_FOLDER}");
@@ -104,17 +124,12 @@ fn configuration(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
     }
     let refusals = survey.refusals.iter().map(ToString::to_string);
     let mut findings: Vec<Finding> = refusals
-        .chain(unsupported_settings::missing_files(&survey.loaded))
+        .chain(named_files::missing(&survey.loaded))
         .chain(serve::mtls(&survey.loaded.config, None).err())
         .map(|refusal| bad("configuration", refusal))
         .collect();
     if findings.is_empty() {
         findings.push(good("configuration", "fit to serve"));
-    }
-    let idle = unsupported_settings::without_effect(&survey.loaded);
-    if !idle.is_empty() {
-        let text = format!("this version does not act on {}", idle.join(", "));
-        findings.push(doubtful("configuration", text));
     }
     let concerns = survey.loaded.config.concerns().into_iter();
     findings.extend(concerns.map(|concern| doubtful(concern.setting, concern.text)));

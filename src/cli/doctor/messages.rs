@@ -94,6 +94,7 @@ async fn test_mail(config: &Config, messages: &Messages, to: &str) -> Finding {
         locale: config.screens.default_locale,
         content: MailContent::Test,
         asked: None,
+        report: None,
     };
     told(MAIL, to, messages.send_mail(&new_id(), &mail).await)
 }

@@ -133,6 +133,7 @@ recovery = "https://app.example.com/recover"
 invitation = "https://app.example.com/invited"
 verify_email = "https://app.example.com/verify"
 change_password = "https://app.example.com/password"
+report = "https://app.example.com/report"
 [mail]
 transport = "smtps://user:pass@mail.example.com"
 from = "Example ID <id@example.com>"
@@ -169,6 +170,8 @@ database = "/var/lib/GeoIP/city.mmdb"
 [security_txt]
 contact = "mailto:security@example.com"
 policy = "https://example.com/security"
+[alerts]
+enabled = true
 [log]
 keep_days = 400
 [limits]

@@ -243,6 +243,7 @@ fn a_person_is_told_of_what_was_done_and_not_of_what_was_refused() {
         locale: crate::domain::Locale::English,
         content: crate::domain::message::MailContent::RecoveryCodeUsed,
         asked: None,
+        report: None,
     };
     let telling = |hash| {
         let command = Box::new(use_code(hash));

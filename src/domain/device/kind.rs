@@ -71,6 +71,15 @@ impl DeviceKind {
     }
 }
 
+impl DeviceKind {
+    /// Its name, as far as it can be told; the same in every language.
+    pub fn name(self) -> Option<String> {
+        let names = [self.browser.map(Browser::name), self.system.map(System::name)];
+        let names: Vec<&str> = names.into_iter().flatten().collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+}
+
 impl Browser {
     /// Its name, which is the same in every language.
     pub const fn name(self) -> &'static str {

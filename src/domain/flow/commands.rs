@@ -4,6 +4,7 @@ use super::{Flow, Refusal, Reply};
 use crate::domain::{
     Decision, Fingerprint, Requirement, SubCommand,
     account::{self, Account},
+    account_alerts::{self, AccountAlerts, Report, SignIn},
     consent::{self, Consent, Parties},
     external_identity::{self, Cause, ExternalIdentity},
     grant::Grant,
@@ -34,6 +35,32 @@ pub(super) fn change(account: &str, command: account::Command) -> SubCommand<Flo
         account::Refusal::PasskeyRefused => Refusal::PasskeyRefused,
         _ => Refusal::AccountRefused,
     })
+}
+
+/// Spends the link of an alert.
+pub(super) fn decide_report(report: &Report, allow: bool) -> SubCommand<Flow> {
+    let (account, report) = (report.account.clone(), report.clone());
+    let decide = account_alerts::Command::DecideReport { account: account.clone(), report, allow };
+    SubCommand::insisting::<AccountAlerts>(account, decide, |_| Refusal::ReportOver)
+}
+
+/// Ends every session and grant of the account that an alert was about.
+pub(super) fn end_everything(report: &Report) -> SubCommand<Flow> {
+    let end = account::Command::SignOutEverywhere;
+    SubCommand::insisting::<Account>(&*report.account, end, |_| Refusal::ReportOver)
+}
+
+/// Alerts the person of a sign-in, if there is a reason to.
+pub(super) fn watch(sign_in: &SignIn) -> SubCommand<Flow> {
+    let watch = account_alerts::Command::SignIn(Box::new(sign_in.clone()));
+    // What cannot be told of keeps no person out.
+    SubCommand::to::<AccountAlerts>(&*sign_in.account, watch, |_, _| Ok(()))
+}
+
+/// Has each device of an account that is recovered be a new one.
+pub(super) fn forget_devices(account: &str) -> SubCommand<Flow> {
+    let forget = account_alerts::Command::ForgetDevices;
+    SubCommand::to::<AccountAlerts>(account, forget, |_, _| Ok(()))
 }
 
 /// Unlinks an identity of another provider from an account that is recovered.

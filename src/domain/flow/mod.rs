@@ -28,6 +28,7 @@
 //! | organization | choose | what the goal says | it is not among the choices |
 //! | consent, confirm | decide | what the goal says, or failed | |
 //! | confirm, of an approval | block | failed; the client is blocked | |
+//! | confirm, of a report | report | identify or proof, everything has ended; or done | the link is spent or too old |
 //! | any, after a proof | anything but a look, where an authenticator that proved it is gone | failed | always |
 //! | done, failed | anything | | always |
 //!
@@ -51,6 +52,7 @@ mod link;
 mod open;
 mod pending_proof;
 mod proving;
+mod report;
 mod rules;
 mod seed;
 mod selecting;
@@ -62,7 +64,7 @@ pub use commands::Joining;
 pub use device::EnteredDevice;
 pub use goal::{
     APPROVAL, Case, DEVICE, Ending, FRESH, Goal, INVITATION, InSession, LINK, Next, Question,
-    RECOVERY, SIGN_IN, SIGN_UP, STEP_UP, SessionEnding, StepUpRequest,
+    RECOVERY, REPORT, SIGN_IN, SIGN_UP, STEP_UP, SessionEnding, StepUpRequest,
 };
 pub use link::{LinkedMember, PendingLink};
 pub use open::{Applicant, Open, Stage};
@@ -144,6 +146,8 @@ pub enum Refusal {
     AlreadyDecided,
     #[error("there is no such request for an approval that waits")]
     NotWaiting,
+    #[error("the report was decided before, is too old, or its account is gone")]
+    ReportOver,
 }
 
 impl Flow {
@@ -175,7 +179,7 @@ impl Machine for Flow {
     /// the organization of an invitation, and recovery codes that the person has not kept yet. 5: the
     /// session whose account was chosen, without which no other may begin, and what a person said of a
     /// request for an approval. 6: by which authenticators it was proved. 7: an answer that is to be signed.
-    /// 8: single sign-on. 9: an identity that is to be linked. 10: after how many sign-outs it was proved.
+    /// 8: single sign-on. 9: an identity that is to be linked. 10: after how many sign-outs it was proved, and a report.
     const REVISION: u32 = 10;
     type Command = Command;
     type Event = Event;

@@ -297,6 +297,7 @@ impl Open {
                 next.describe(applicant, *sign_outs, rules, now)
             }
             Step::Stop => next.stop(rules),
+            Step::Report { allow, identifier } => next.report(*allow, identifier.as_ref()),
             Step::Hold { held, message, .. } => next.hold(held, message.as_ref()),
             Step::Present { step, code, proved, material } => {
                 let proved = proved.as_ref().map(|proved| (proved, &**material));

@@ -211,12 +211,17 @@ impl Open {
         self.enrolled = true;
         let makes_codes = |change: &Command| matches!(change, Command::IssueRecoveryCodes(_));
         self.keeps_codes = self.seed.request.is_some() && changes.iter().any(makes_codes);
+        let recovers = changes.iter().any(|change| matches!(change, Command::Recover { .. }));
         let mut decision = self.settle(material, rules, false, now);
         // An account that is made here is made before anything else is asked of it.
         let change = |command| commands::change(&person.account, command);
         decision.commands.splice(0..0, changes.into_iter().map(change));
         // Another person may have linked them.
         decision.commands.extend(replaced.map(|id| commands::unlink(id)));
+        // A device of the former holder of the account is none of the person's.
+        if recovers {
+            decision = decision.commanding(commands::forget_devices(&person.account));
+        }
         match link {
             Some(link) if decision.outcome.is_ok() => link.link(decision, &person.account, now),
             _ => decision,

@@ -3,6 +3,7 @@
 use super::{Open, Stage};
 use crate::domain::{
     Fingerprint, Timestamp,
+    account_alerts::Report,
     assurance::{AuthenticatorId, Evidence, Proof, Worth},
     authorization::{Choice, ConsentQuestion, Request},
     person::Person,
@@ -68,6 +69,9 @@ pub struct Seed {
     /// The request for an approval that the flow is about.
     #[serde(rename = "y", default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalSought>,
+    /// The alert that the flow began with: what it told of was not the person.
+    #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Box<Report>>,
 }
 
 /// A request for an approval that a flow is about.

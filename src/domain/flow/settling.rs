@@ -230,6 +230,8 @@ impl Open {
             decision = sign_in(decision, signing_in, material, now);
             if self.proved_here {
                 decision = decision.recording(signed_in(&person, &session));
+                let watched = material.sign_in.as_deref().map(commands::watch);
+                decision = watched.into_iter().fold(decision, Decision::commanding);
             }
         }
         if (self.device.is_some() || self.approval.is_some()) && grant.is_some() {
@@ -266,6 +268,7 @@ impl Open {
             decision = decision.requiring(account);
         }
         let decision = material.tell(Moment::Ended, decision);
+        let decision = if consents { material.tell(Moment::Allowed, decision) } else { decision };
         requirements.into_iter().fold(decision, Decision::requiring)
     }
 

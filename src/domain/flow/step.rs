@@ -7,6 +7,7 @@ use super::{
 use crate::domain::{
     Device, Dispatch, Fingerprint, Requirement,
     account::{self, Account},
+    account_alerts::SignIn,
     assurance::{AuthenticatorId, Authenticators, Method, SingleSignOn, Worth},
     authorization::AuthorizationFacts,
     installation::SignOuts,
@@ -101,6 +102,13 @@ pub enum Step {
     },
     /// The holder of the account's address wants the flow to end.
     Stop,
+    /// The holder of an alert's link says whether it was not them.
+    Report {
+        /// It was not them.
+        allow: bool,
+        /// The address of the account, where the alert went to that very address.
+        identifier: Option<String>,
+    },
     /// A proof was right.
     Prove {
         proved: AccountProof,
@@ -145,6 +153,7 @@ impl Step {
             Self::Select { .. } => Some("account"),
             Self::Describe { .. } => Some("profile"),
             Self::Enter { .. } => Some("user_code"),
+            Self::Report { .. } => Some("confirm"),
             Self::Hold { step, .. }
             | Self::Present { step, .. }
             | Self::Disprove { step, .. }
@@ -186,6 +195,7 @@ impl Step {
             | Self::Hold { .. }
             | Self::Disprove { .. }
             | Self::Apply { .. }
+            | Self::Report { .. }
             | Self::Stop => None,
         }
     }
@@ -274,6 +284,8 @@ pub struct Material {
     pub identities: Vec<String>,
     /// What an invitation would give now, in a flow that is for one; or why it gives nothing.
     pub joining: Option<Result<Box<Joining>, Refusal>>,
+    /// The sign-in that this would be: the person is alerted where it is from another device or place.
+    pub sign_in: Option<Box<SignIn>>,
 }
 
 /// An account as it was read.
@@ -304,6 +316,8 @@ pub enum Moment {
     Proved,
     /// The flow has ended as it should.
     Ended,
+    /// It has ended with a client that the person has just allowed to act for them.
+    Allowed,
 }
 
 /// What a flow that comes to its end needs to bear: ids and fingerprints drawn for it alone.

@@ -53,6 +53,7 @@ fn seed(request: Option<Request>) -> Seed {
         organization: None,
         connection: None,
         approval: None,
+        report: None,
         selects: false,
         back: None,
     }
@@ -146,7 +147,17 @@ fn material(facts: Option<AuthorizationFacts>) -> Box<Material> {
     let account = account_seen(3, 0);
     let (methods, notices, identities) = (Vec::new(), Vec::new(), Vec::new());
     let (approval, fresh, joining) = (None, fresh(), None);
-    Box::new(Material { facts, approval, fresh, account, methods, notices, identities, joining })
+    Box::new(Material {
+        facts,
+        approval,
+        fresh,
+        account,
+        methods,
+        notices,
+        identities,
+        joining,
+        sign_in: None,
+    })
 }
 
 fn proved(step: &'static str, methods: &[Method]) -> AccountProof {

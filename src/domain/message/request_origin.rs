@@ -14,6 +14,9 @@ pub struct RequestOrigin {
     /// The network that was asked from, as a session keeps it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
+    /// Where that network is, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 /// Who asked, beside the person.
@@ -34,13 +37,13 @@ impl RequestOrigin {
     pub fn by_request(context: &Context, at: Timestamp) -> Self {
         let Device { user_agent, network } = context.device();
         let device = user_agent.as_deref().map(DeviceKind::of).unwrap_or_default();
-        Self { at, by: None, device, network }
+        Self { at, by: None, device, network, place: None }
     }
 
     /// What an operator asks for.
     pub fn by_operator(at: Timestamp) -> Self {
         let (by, device, network) = (Some(Asker::Operator), DeviceKind::default(), None);
-        Self { at, by, device, network }
+        Self { at, by, device, network, place: None }
     }
 }
 

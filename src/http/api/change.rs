@@ -5,10 +5,12 @@ use crate::{
     actors::{CommitError, MultiCommit},
     domain::{
         Machine,
+        account::Account,
         authority::Permission,
         invitation::{Command, Invitation},
+        message::MailContent,
     },
-    http::answer::error::Problem,
+    http::{answer::error::Problem, people::notice::notice},
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -92,6 +94,23 @@ impl Change {
         let Some(id) = invitation else { return Ok(()) };
         // One that is over meanwhile needs no end.
         let _over = self.commit.decide::<Invitation>(&id, &Command::Withdraw).await?;
+        Ok(())
+    }
+
+    /// Tells a person by mail of what is changed in the same commit, where they can be told.
+    pub async fn tell(
+        &mut self,
+        call: &Call,
+        account: &str,
+        content: MailContent,
+    ) -> Result<(), Problem> {
+        let seen = call.app.views.accounts.look(account).await?;
+        let known = seen.machine.known();
+        let told = known.and_then(|known| notice(&call.app, &call.caller.context, known, content));
+        if let Some(tell) = told {
+            // One that is suspended is told nothing.
+            let _told = self.commit.decide::<Account>(account, &tell).await?;
+        }
         Ok(())
     }
 

@@ -17,6 +17,7 @@ use crate::{
             API_KEYS, ApiKey as Machine, Backing, Command, Issue, Issuer, Key, Refusal, Rotate,
         },
         authority::Permission,
+        message::MailContent,
     },
     http::{answer::error::Problem, time::rfc3339},
 };
@@ -141,9 +142,10 @@ pub async fn create(mut call: Call) -> Answer {
     };
     let id = draw_uuid(&*call.app.dice);
     let minted = mint_api_key(&id, &*call.app.dice).ok_or(Problem::NOT_FOUND)?;
+    let issuer = backing.issuer();
     let issue = Issue {
         id: id.clone(),
-        name,
+        name: name.clone(),
         permissions,
         expires_at: expires_at.map(|End(at)| at),
         secret: minted.fingerprint,
@@ -155,6 +157,11 @@ pub async fn create(mut call: Call) -> Answer {
     let command = Command::Issue(Box::new(issue));
     let decided = change.commit.decide::<Machine>(&id, &command).await?;
     decided.map_err(|refusal| refused(&refusal))?;
+    if let Issuer::Membership { account, .. } = issuer {
+        let organization = change.authority.home.name.clone();
+        let content = MailContent::ApiKeyMade { organization, name };
+        change.tell(&call, &account, content).await?;
+    }
     change.finish().await?;
     answer(&call, StatusCode::CREATED, &id, Some(minted.text)).await
 }

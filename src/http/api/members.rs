@@ -14,6 +14,7 @@ use crate::{
             Command, Draft, Known, MEMBERS, MEMBERSHIP_PAIRS, MOST_ROLES, Membership as Machine,
             Refusal, Word, pair,
         },
+        message::MailContent,
     },
     http::{answer::error::Problem, people::inviter, time::rfc3339},
 };
@@ -163,7 +164,7 @@ pub async fn change(mut call: Call) -> Answer {
     let known = known.filter(|known| known.organization == call.caller.organization);
     let known = known.ok_or(Problem::NOT_FOUND)?;
     change.expect::<Machine>(&call, &id).await?;
-    judge(&change, &known, roles.as_deref(), enabled)?;
+    let added = judge(&change, &known, roles.as_deref(), enabled)?;
     let home = Some(change.authority.home.clone());
     let (account, organization) = (known.account.clone(), known.organization.clone());
     let draft = Draft {
@@ -185,6 +186,11 @@ pub async fn change(mut call: Call) -> Answer {
         let invitation = inviter::pending_for(&call.app, slug, account).await?;
         change.withdraw(invitation).await?;
     }
+    if !added.is_empty() {
+        let (organization, role) = (change.authority.home.name.clone(), added.join(", "));
+        let content = MailContent::RoleGranted { organization, role };
+        change.tell(&call, &known.account, content).await?;
+    }
     change.finish().await?;
     let seen = call.app.views.memberships.look_anew(&id).await?;
     let known = seen.machine.known().ok_or(Problem::NOT_FOUND)?;
@@ -192,13 +198,13 @@ pub async fn change(mut call: Call) -> Answer {
 }
 
 /// Refuses roles that confer more than the caller holds: those that are added, or all of a member who
-/// comes back.
+/// comes back. Returns them.
 fn judge(
     change: &Change,
     known: &Known,
     roles: Option<&[String]>,
     enabled: Option<bool>,
-) -> Result<(), Problem> {
+) -> Result<Vec<String>, Problem> {
     let next = roles.unwrap_or(&known.roles);
     if next.len() > MOST_ROLES {
         return Err(Problem::wrong_member("#/roles", "holds more than 100 roles"));
@@ -216,7 +222,8 @@ fn judge(
         return Err(NOT_HELD);
     }
     let added: Vec<String> = next.iter().filter(|role| !is_kept(role)).cloned().collect();
-    change.grants_roles(&added, "#/roles")
+    change.grants_roles(&added, "#/roles")?;
+    Ok(added)
 }
 
 fn refused(refusal: &Refusal) -> Problem {

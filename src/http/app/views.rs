@@ -4,6 +4,7 @@ use crate::{
     actors::{NameView, View},
     domain::{
         account::Account,
+        account_alerts::AccountAlerts,
         api_key::ApiKey,
         approval_block::ApprovalBlock,
         backchannel_request::BackchannelRequest,
@@ -32,6 +33,7 @@ use crate::{
 };
 
 pub(in crate::http) struct Views {
+    pub account_alerts: View<AccountAlerts>,
     pub accounts: View<Account>,
     pub api_keys: View<ApiKey>,
     pub approval_blocks: View<ApprovalBlock>,
@@ -63,6 +65,7 @@ pub(in crate::http) struct Views {
 impl Views {
     pub(super) fn of(system: &System) -> Self {
         Self {
+            account_alerts: system.view(),
             accounts: system.view(),
             api_keys: system.view(),
             approval_blocks: system.view(),

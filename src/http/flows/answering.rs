@@ -38,6 +38,8 @@ pub struct FlowProgress {
 pub(super) struct FreshSecrets {
     pub(super) session: Minted,
     pub(super) code: Minted,
+    /// The id by which alerts recognise the browser from now on.
+    pub(super) device: String,
     pub(super) fresh: Fresh,
 }
 
@@ -82,7 +84,8 @@ pub(super) fn draw(
         code_lives: app.settings.lifetimes.authorization_code,
         present,
     };
-    FreshSecrets { session, code, fresh }
+    let device = known_browser::device(app, &acting.opened.source);
+    FreshSecrets { session, code, device, fresh }
 }
 
 /// Answers; nothing that could fail is awaited for its own sake any more.
@@ -136,7 +139,8 @@ pub(super) async fn answer(
             let id = session_of(over).map_or("", String::as_str);
             cookies.extend(held_from_now(app, acting, held, (id, &drawn.session.text)));
             if let Some(person) = &over.person {
-                cookies.push(known_browser::remember(app, source, person).await);
+                let device = drawn.device.clone();
+                cookies.push(known_browser::remember_device(app, source, person, device).await);
             }
         }
         if !source.has_scripts {

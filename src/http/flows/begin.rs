@@ -7,7 +7,7 @@ use super::{
     opened::{Opened, read},
     operator_link,
     problems::{EXPIRED, OVER, SIGN_IN_FIRST, SIGN_UP_CLOSED, out_of_reach},
-    sign_on,
+    report, sign_on,
     step_outcome::FlowAnswer,
     ticket::Ticket,
     user_code,
@@ -16,11 +16,12 @@ use crate::{
     domain::{
         Context, Timestamp,
         account::Known,
+        account_alerts::Report,
         assurance::Acr,
         authorization::Request,
         flow::{
             APPROVAL, ApprovalSought, Flow, Goal, INVITATION, InSession, Invited, LINK,
-            OperatorLink, RECOVERY, SIGN_IN, SIGN_UP, STEP_UP, Seed, SignedIn, Stage,
+            OperatorLink, RECOVERY, REPORT, SIGN_IN, SIGN_UP, STEP_UP, Seed, SignedIn, Stage,
             StepUpRequest,
         },
         installation::SelfService,
@@ -58,7 +59,7 @@ pub struct Wish {
     /// How many seconds ago it may have been proved.
     #[serde(default)]
     pub max_age: Option<u32>,
-    /// Of an invitation, or of the link of an operator.
+    /// Of an invitation, of the link of an operator, or of the link of an alert.
     #[serde(default)]
     pub token: Option<String>,
     /// That a device shows.
@@ -207,6 +208,8 @@ pub(super) struct Beginning {
     signed_in: Option<SignedIn>,
     invited: Option<Invited>,
     operator_link: Option<OperatorLink>,
+    /// The alert that told of what was not the person.
+    report: Option<Box<Report>>,
     /// Sealed.
     user_code: Option<String>,
     former: Option<Former>,
@@ -266,6 +269,10 @@ async fn presented(
         (RECOVERY, Some(token)) => {
             presented.operator_link = Some(operator_link::find(app, token).await?);
         }
+        (REPORT, token) => {
+            let token = token.ok_or_else(|| Problem::wrong_member("#/token", "is missing"))?;
+            presented.report = Some(report::find(app, token).await?);
+        }
         _ => {}
     }
     Ok(presented)
@@ -305,7 +312,7 @@ pub(super) fn seed(
     goal: &dyn Goal,
     beginning: Beginning,
 ) -> Sown {
-    let Beginning { signed_in, invited, operator_link, user_code, former, .. } = beginning;
+    let Beginning { signed_in, invited, operator_link, report, user_code, former, .. } = beginning;
     let Beginning { approval, selects, back, organization, connection, .. } = beginning;
     let (channel, cookie) = source.channel(app.settings.cookies, &*app.dice);
     let stage = match &invited {
@@ -338,6 +345,7 @@ pub(super) fn seed(
         organization,
         connection,
         approval,
+        report,
     };
     (seed, cookie)
 }

@@ -18,7 +18,7 @@ use super::{
     invited, known_browser, linking,
     opened::Opened,
     problems::{ACCOUNT_CHANGED, CONNECTION_CHANGED, SESSION_OVER, SIGN_UP_CLOSED, UNAVAILABLE},
-    sign_out,
+    sign_in_alert, sign_out,
     step_outcome::StepOutcome,
     stop, user_code,
 };
@@ -29,13 +29,19 @@ use crate::{
         account::{self, Account, Known},
         client::Client,
         flow::{
-            AccountProof, AccountSeen, DEVICE, EnteredDevice, Flow, LINK, Material, Notice,
-            PendingLink, RECOVERY, Selected, SessionChange, Step,
+            AccountProof, AccountSeen, DEVICE, EnteredDevice, Flow, LINK, Material, Moment, Notice,
+            PendingLink, RECOVERY, REPORT, Selected, SessionChange, Step,
         },
         installation::SelfService,
+        message::{MailContent, NOTICE_LIFETIME},
         session::{self, Session},
     },
-    http::{answer::error::Problem, app::App, clients, people::session as sessions},
+    http::{
+        answer::error::Problem,
+        app::App,
+        clients,
+        people::{notice, session as sessions},
+    },
 };
 use zeroize::Zeroizing;
 
@@ -183,7 +189,7 @@ async fn take_again(
     let in_session = opened.seed.signed_in.is_some() || chosen;
     let in_session = in_session || matches!(asking.answer, StepAnswer::Selected(_));
     let remembered = known_browser::is_remembered(app, &opened.source, asking.account).await?;
-    let recovers = opened.seed.kind == RECOVERY;
+    let recovers = [RECOVERY, REPORT].contains(&&*opened.seed.kind);
     let device = user_code::known(app, opened, &asking).await?;
     let approval = approval::known(app, opened, asking.account).await?;
     for number in 0..TRIES {
@@ -208,7 +214,10 @@ async fn take_again(
             Some(invited) => Some(invited::joining(app, invited, (asking.account, known)).await?),
             None => None,
         };
-        let notices = notices(app, opened, known).await?;
+        let mut notices = notices(app, opened, known).await?;
+        if let StepAnswer::Decided { step: "consent", allow: true } = asking.answer {
+            notices.extend(agent_notice(app, opened, known).await);
+        }
         let methods = known.map(Known::methods).unwrap_or_default();
         let fresh = drawn.fresh.clone();
         let approval = approval.clone();
@@ -216,8 +225,18 @@ async fn take_again(
             StepAnswer::Enrolled(_) if recovers => linking::own(app, asking.account).await?,
             _ => Vec::new(),
         };
-        let material =
-            Material { facts, approval, fresh, account, methods, notices, identities, joining };
+        let sign_in = sign_in_alert::of(app, opened, (asking.account, known), &drawn).await;
+        let material = Material {
+            facts,
+            approval,
+            fresh,
+            account,
+            methods,
+            notices,
+            identities,
+            joining,
+            sign_in,
+        };
         let step = asking.answer.step(material);
         match take(app, acting, step, &drawn).await {
             Ok(flow) => {
@@ -279,10 +298,23 @@ async fn notices(
     known: Option<&Known>,
 ) -> Result<Vec<Notice>, HydrateError> {
     match &*opened.seed.kind {
-        RECOVERY => Ok(stop::notices(app, opened, known)),
+        RECOVERY | REPORT => Ok(stop::notices(app, opened, known)),
         LINK => linking::notices(app, opened, known).await,
         _ => Ok(Vec::new()),
     }
+}
+
+/// Returns what a person is told who lets an agent act for them.
+async fn agent_notice(app: &App, opened: &Opened, known: Option<&Known>) -> Option<Notice> {
+    let client_id = &opened.seed.request.as_ref()?.wanted.client_id;
+    // Without its name the person sees it in their account all the same.
+    let seen = clients::find_in_flow(app, client_id, false).await.ok()?;
+    let agent = seen.machine.known().filter(|client| client.leash.is_some())?;
+    let name = agent.metadata.client_name.clone();
+    let content = MailContent::AgentAllowed { agent: name.unwrap_or_else(|| client_id.clone()) };
+    let mail = notice::mail(app, &opened.context, known?, content)?;
+    let message = mail.dispatch(app.clock.now() + NOTICE_LIFETIME);
+    Some(Notice { when: Moment::Allowed, message })
 }
 
 /// Shows a flow that goes on.

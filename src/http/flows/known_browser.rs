@@ -4,7 +4,8 @@
 //!
 //! The browser holds a sealed cookie that names the account and a drawn id. It is no factor and
 //! proves nothing: it only says against which allowance an attempt is counted. It is void when the
-//! password has changed since, or the account was recovered. Our own pages greet the person whom it names.
+//! password has changed since, or the account was recovered. Our own pages greet the person whom it names, and alerts
+//! recognise the browser by it (adr/0141).
 
 use crate::{
     actors::HydrateError,
@@ -33,6 +34,9 @@ struct Statement {
     a: String,
     /// The id under which attempts are counted.
     b: String,
+    /// The id by which alerts recognise the browser, whichever person signs in. Older cookies have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    d: Option<String>,
     /// When the person signed in.
     t: Timestamp,
     /// The epoch of the person then. Older cookies do not say it.
@@ -52,11 +56,29 @@ struct BothProved {
     e: u64,
 }
 
-/// Returns the cookie of a browser in which this person has just signed in.
+/// Returns the id by which alerts recognise this browser; a new one, where it has none.
+pub fn device(app: &App, source: &RequestSource) -> String {
+    let known = read(app, source).and_then(|statement| statement.d);
+    known.unwrap_or_else(|| draw_id(&*app.dice))
+}
+
+/// Returns the cookie of a browser in which this person has just proved who they are.
 pub async fn remember(app: &App, source: &RequestSource, person: &Person) -> HeaderValue {
+    let device = device(app, source);
+    remember_device(app, source, person, device).await
+}
+
+/// The same, under this id.
+pub async fn remember_device(
+    app: &App,
+    source: &RequestSource,
+    person: &Person,
+    device: String,
+) -> HeaderValue {
     let statement = Statement {
         a: person.account.clone(),
         b: draw_id(&*app.dice),
+        d: Some(device),
         t: app.clock.now(),
         e: Some(person.epoch),
         f: both_proved(app, source, person).await,

@@ -59,6 +59,7 @@ pub async fn begin(
         organization: None,
         connection: None,
         approval: None,
+        report: None,
         user_code: None,
         selects: false,
         back: None,

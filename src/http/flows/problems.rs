@@ -111,6 +111,11 @@ pub const RECOVERY_NOT_GOOD: Problem = Problem::new(
     "recovery_not_valid",
     "this link recovers nothing: it may have been used, replaced or stopped, or have expired",
 );
+pub const REPORT_NOT_GOOD: Problem = Problem::new(
+    StatusCode::BAD_REQUEST,
+    "report_not_valid",
+    "this link reports nothing: it may have been decided before, or be older than seven days",
+);
 /// The account has nothing that reaches what is wanted: no step of a flow could end it (contract §6).
 const OUT_OF_REACH: Problem = Problem::new(
     StatusCode::FORBIDDEN,
@@ -158,6 +163,7 @@ impl From<Refusal> for Problem {
             Refusal::Suspended => ORGANIZATION_SUSPENDED,
             Refusal::AlreadyDecided => ALREADY_DECIDED,
             Refusal::NotWaiting => NOT_WAITING,
+            Refusal::ReportOver => REPORT_NOT_GOOD,
         }
     }
 }

@@ -9,6 +9,7 @@ pub fn path_of(kind: &str, state: &str) -> &'static str {
         ("sign_up" | "invitation", _) => routes::SIGN_UP,
         ("verify_email", _) => routes::VERIFY_EMAIL,
         ("recovery", _) => routes::RESET_PASSWORD,
+        ("report", _) => routes::REPORT,
         ("device", _) => routes::DEVICE_SCREEN,
         ("approval", _) => routes::APPROVE,
         ("sign_out", _) => routes::SIGN_OUT,

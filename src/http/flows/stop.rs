@@ -25,6 +25,7 @@ use crate::{
             context::RequestContext, json::Json, origin::Origin, request_source::check_csrf,
         },
         limits::purpose::Purpose,
+        people::report_link,
         routes,
     },
 };
@@ -93,15 +94,16 @@ pub fn notices(app: &App, opened: &Opened, account: Option<&Known>) -> Vec<Notic
     let (expires_at, asked) =
         (now + NOTICE_LIFETIME, RequestOrigin::by_request(&opened.context, now));
     let asked = Box::new(asked);
-    let notice = |when, content| {
+    let notice = |when, content, report| {
         let (to, asked) = (to.to_owned(), Some(asked.clone()));
-        let mail = Mail { to, locale, content, asked };
+        let mail = Mail { to, locale, content, asked, report };
         Notice { when, message: mail.dispatch(expires_at) }
     };
+    let report = account.and_then(|known| report_link::link(app, known));
     let page = app.settings.links.recovery.as_ref();
     let stop = app.page(page, routes::RESET_PASSWORD, &[("stop", &seal(app, &opened.id))]);
     vec![
-        notice(Moment::Proved, MailContent::RecoveryStarted { stop }),
-        notice(Moment::Ended, MailContent::AccountRecovered),
+        notice(Moment::Proved, MailContent::RecoveryStarted { stop }, None),
+        notice(Moment::Ended, MailContent::AccountRecovered, report),
     ]
 }

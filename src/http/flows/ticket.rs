@@ -116,6 +116,7 @@ mod tests {
             organization: None,
             connection: None,
             approval: None,
+            report: None,
             selects: false,
             back: None,
         }))

@@ -101,6 +101,7 @@ pub async fn propose_email(
             MailContent::EmailChangeKnown
         },
         asked: Some(Box::new(RequestOrigin::by_request(&caller.context, app.clock.now()))),
+        report: None,
     };
     let propose = Command::Propose {
         channel: Channel::Email,

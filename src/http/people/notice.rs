@@ -2,11 +2,11 @@
 
 use crate::{
     domain::{
-        Context,
+        Context, Locale,
         account::{Command, Known},
         message::{Mail, MailContent, RequestOrigin},
     },
-    http::app::App,
+    http::{app::App, people::report_link},
 };
 
 /// Returns the change of the account that leaves the mail; none where no mail can be sent.
@@ -36,6 +36,13 @@ pub fn telling(
 /// Returns the mail; none where no mail can be sent.
 pub fn mail(app: &App, context: &Context, known: &Known, content: MailContent) -> Option<Mail> {
     let (to, locale) = (known.email.clone(), known.locale().unwrap_or(app.settings.locale));
-    let asked = Some(Box::new(RequestOrigin::by_request(context, app.clock.now())));
-    app.channels().mail.then_some(Mail { to, locale, content, asked })
+    let asked = Some(Box::new(origin(app, context, locale)));
+    let report = report_link::link(app, known);
+    app.channels().mail.then_some(Mail { to, locale, content, asked, report })
+}
+
+/// Says from where a request comes, and where that is, in words of this language.
+pub fn origin(app: &App, context: &Context, locale: Locale) -> RequestOrigin {
+    let place = context.address().and_then(|address| app.geo.place(address, locale).name);
+    RequestOrigin { place, ..RequestOrigin::by_request(context, app.clock.now()) }
 }

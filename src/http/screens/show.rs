@@ -185,7 +185,12 @@ impl ScreenRequest<'_> {
         // The mail of an invitation leads to the screen on which accounts are made.
         let invited = token.is_some() || invitation.is_some();
         let invited = self.screen.begins == "sign_up" && invited;
-        let kind = if invited { "invitation" } else { self.screen.begins };
+        let kind = match self.screen.begins {
+            _ if invited => "invitation",
+            // Without the link of an alert there is nothing to report, and a recovery to begin.
+            "report" if token.is_none() => "recovery",
+            begins => begins,
+        };
         // In a session a code would be entered at once, and a wrong one counted: the page that asks for
         // it has it filled in instead. No link enters anything.
         let code = self.query.get("user_code");

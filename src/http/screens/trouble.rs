@@ -94,6 +94,9 @@ impl<'a> Trouble<'a> {
             "flow_not_found" => again("unknown-title", "unknown-text"),
             "invitation_not_valid" => again("invitation-void-title", "invitation-void-text"),
             "recovery_not_valid" => again("recovery-void-title", "recovery-void-text"),
+            "report_not_valid" => {
+                Self::of("report-void-title", "report-void-text").at("sign-in", routes::SIGN_IN)
+            }
             "organization_suspended" => again("suspended-title", "suspended-text"),
             "sign_up_closed" => Self::of("sign-up-closed-title", "sign-up-closed-text")
                 .at("sign-in", routes::SIGN_IN),

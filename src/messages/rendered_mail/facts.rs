@@ -53,6 +53,9 @@ impl FactWords<'_> {
             (Some(one), None) | (None, Some(one)) => tell("fact-device", one.to_owned())?,
             (None, None) => {}
         }
+        if let Some(place) = &asked.place {
+            tell("fact-place", place.clone())?;
+        }
         if let Some(network) = &asked.network {
             tell("fact-network", network.clone())?;
         }

@@ -41,19 +41,28 @@ fn contents() -> Vec<MailContent> {
         C::PasskeyAdded { name: name.clone() },
         C::PasskeyRemoved { name: name.clone() },
         C::IdentityLinked { connection: name.clone() },
-        C::IdentityUnlinked { connection: name },
+        C::IdentityUnlinked { connection: name.clone() },
         C::TotpEnrolled,
         C::TotpRemoved,
         C::RecoveryCodesMade,
         C::RecoveryCodeUsed,
         C::AccountRecovered,
+        C::NewDevice { others: 0 },
+        C::NewDevice { others: 1 },
+        C::ImpossibleTravel { others: 0 },
+        C::ImpossibleTravel { others: 123_456 },
+        C::AlertDigest { folded: 1 },
+        C::AlertDigest { folded: 99 },
+        C::RoleGranted { organization: name.clone(), role: name.clone() },
+        C::ApiKeyMade { organization: name.clone(), name: name.clone() },
+        C::AgentAllowed { agent: name },
         C::Test,
     ]
 }
 
 fn render(locale: Locale, content: MailContent) -> Option<RenderedMail> {
     let asked = Some(Box::new(asked(Some(Asker::Application(HOSTILE.to_owned())))));
-    let mail = Mail { to: "ana@acme.test".to_owned(), locale, content, asked };
+    let mail = Mail { to: "ana@acme.test".to_owned(), locale, content, asked, report: None };
     RenderedMail::of(&mail, HOST, &Wording::of_mail())
 }
 
@@ -70,7 +79,8 @@ fn asked(by: Option<Asker>) -> RequestOrigin {
 /// The lines between the note and the footer.
 fn facts(locale: Locale, asked: RequestOrigin) -> Vec<String> {
     let content = MailContent::TotpEnrolled;
-    let mail = Mail { to: "ana@acme.test".to_owned(), locale, content, asked: None }.asked(asked);
+    let mail = Mail { to: "ana@acme.test".to_owned(), locale, content, asked: None, report: None }
+        .asked(asked);
     let mail = RenderedMail::of(&mail, HOST, &Wording::of_mail()).unwrap();
     let parts: Vec<&str> = mail.text.split("\n\n").collect();
     assert_eq!(parts.len(), 4, "{}", mail.text);
@@ -117,7 +127,7 @@ fn a_mail_says_who_asked_from_where_and_when() {
 fn a_mail_of_which_nothing_is_known_says_nothing_more() {
     let content = MailContent::Test;
     let (to, locale) = ("ana@acme.test".to_owned(), Locale::English);
-    let mail = Mail { to, locale, content, asked: None };
+    let mail = Mail { to, locale, content, asked: None, report: None };
     let mail = RenderedMail::of(&mail, HOST, &Wording::of_mail()).unwrap();
     assert_eq!(mail.text.matches("\n\n").count(), 2, "{}", mail.text);
     assert!(!mail.text.contains("Time"), "{}", mail.text);
@@ -148,6 +158,36 @@ fn in_every_mail_the_code_or_the_link_stands_alone_and_no_other_line_does() {
             assert!(!mail.subject.contains(CODE_DIGITS), "a subject is seen on locked phones");
             assert!(!mail.subject.contains('\n') && !mail.text.contains("{ $"), "{kind}");
         }
+    }
+}
+
+/// The same, with the link by which the person says that it was not them.
+fn render_with_report(locale: Locale, content: MailContent, report: &str) -> Option<RenderedMail> {
+    let asked = RequestOrigin { place: Some(HOSTILE.to_owned()), ..asked(None) };
+    let (asked, report) = (Some(Box::new(asked)), Some(ReportLink::new(report)));
+    let mail = Mail { to: "ana@acme.test".to_owned(), locale, content, asked, report };
+    RenderedMail::of(&mail, HOST, &Wording::of_mail())
+}
+
+#[test]
+fn the_link_of_a_report_stands_alone_in_a_mail_that_has_no_other() {
+    const REPORT: &str = "https://id.example.com/report?token=a-b_c";
+    for locale in Locale::ALL {
+        for content in contents() {
+            let own: &[&str] = match highlight(&content) {
+                Highlight::Code(_) => &[CODE_DIGITS],
+                Highlight::Link(_) => &[LINK],
+                Highlight::None => &[REPORT],
+            };
+            let mail = render_with_report(locale, content, REPORT).unwrap();
+            assert_eq!(standing_alone(&mail.text), own, "{}", mail.text);
+            let links = mail.html.matches("<a ").count();
+            assert_eq!(links, usize::from(own != [CODE_DIGITS]), "{}", mail.html);
+            assert!(!mail.html.contains("<b>"), "{}", mail.html);
+        }
+    }
+    for bad in ["javascript:alert(1)", "https://id.example.com/\nhttps://evil.test/", ""] {
+        assert!(render_with_report(Locale::English, MailContent::TotpRemoved, bad).is_none());
     }
 }
 

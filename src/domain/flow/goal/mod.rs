@@ -7,6 +7,7 @@ mod enroll_totp;
 mod invitation;
 mod link;
 mod recovery;
+mod report;
 mod sign_in;
 mod sign_out;
 mod sign_up;
@@ -18,6 +19,7 @@ pub use device::DEVICE;
 pub use invitation::INVITATION;
 pub use link::LINK;
 pub use recovery::RECOVERY;
+pub use report::REPORT;
 pub use sign_in::SIGN_IN;
 pub use sign_up::SIGN_UP;
 pub use step_up::{STEP_UP, StepUpRequest};
@@ -46,6 +48,7 @@ pub const ALL: &[&dyn Goal] = &[
     &device::Device,
     &approval::Approval,
     &link::Link,
+    &report::Report,
 ];
 
 /// What a flow of one kind needs, and what it ends in.

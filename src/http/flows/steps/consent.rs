@@ -7,7 +7,9 @@ use crate::http::{
         ending::{Asking, StepAnswer},
         leaving::SIGN_OUT,
         problems::NOT_NOW,
+        report,
     },
+    limits::purpose::Purpose,
 };
 use serde::Deserialize;
 
@@ -57,6 +59,11 @@ pub(super) async fn decide(
 ) -> Result<StepOutcome, Problem> {
     let Body { decision, accounts } = request.body()?;
     let open = request.offered(step).await?;
+    if let Some(report) = &open.seed.report {
+        request.charge(Purpose::Credential)?;
+        let allow = matches!(decision, Decision::Allow);
+        return report::decide(request.app, request.opened, (report, allow)).await;
+    }
     let person = open.person.clone().ok_or(NOT_NOW)?;
     let allow = matches!(decision, Decision::Allow);
     if let (true, Which::All, SIGN_OUT) = (allow, accounts, &*open.seed.kind) {

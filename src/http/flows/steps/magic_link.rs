@@ -75,6 +75,7 @@ fn page(app: &App, kind: &str, flow: &str, token: &str) -> String {
     let links = &app.settings.links;
     let (link, path) = match kind {
         "recovery" => (&links.recovery, routes::RESET_PASSWORD),
+        "report" => (&links.report, routes::REPORT),
         "verify_email" => (&links.verify_email, routes::VERIFY_EMAIL),
         "sign_up" => (&links.sign_in, routes::SIGN_UP),
         "invitation" => (&links.invitation, routes::SIGN_UP),

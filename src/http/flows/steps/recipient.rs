@@ -45,7 +45,7 @@ impl Purpose {
         match kind {
             "verify_email" => Self::VerifyEmail,
             "sign_up" => Self::SignUp,
-            "recovery" => Self::Recovery,
+            "recovery" | "report" => Self::Recovery,
             _ => Self::SignIn,
         }
     }

@@ -13,15 +13,13 @@ use crate::{
         account::{self, Known},
         assurance::AuthenticatorId,
         flow::{AccountProof, Open, PendingProof, PendingProofContent, Role, Step as Command},
-        message::{Asker, Mail, RequestOrigin, Sms, SmsContent},
+        message::{Mail, Sms, SmsContent},
     },
     http::{
         answer::error::Problem,
-        clients,
         flows::{
-            Opened,
             ending::{self, Asking, StepAnswer},
-            known_browser,
+            known_browser, origin,
             problems::INVALID_CREDENTIALS,
         },
         limits::{
@@ -30,7 +28,6 @@ use crate::{
         },
         people::one_time_code::draw_code,
     },
-    wording::quotable,
 };
 use std::time::Duration;
 
@@ -109,26 +106,11 @@ impl StepRequest<'_> {
             to: recipient.email.clone(),
             locale: self.language(&recipient),
             content: recipient.content(sent(text)),
-            asked: Some(Box::new(self.asked().await)),
+            asked: Some(Box::new(origin::of(self.app, self.opened).await)),
+            report: None,
         };
         let dispatch = mail.dispatch(content.expires_at);
         self.hold(sending.by, content, Some(dispatch)).await
-    }
-
-    /// Says who asks for a message, and from where.
-    async fn asked(&self) -> RequestOrigin {
-        let Opened { seed, context, .. } = self.opened;
-        let asked = RequestOrigin::by_request(context, self.app.clock.now());
-        let Some(request) = seed.asked() else { return asked };
-        // Without its name the mail is worth as much.
-        let seen = clients::find_in_flow(self.app, &request.wanted.client_id, false).await.ok();
-        let known = seen.as_ref().and_then(|seen| seen.machine.known());
-        let by = known.map(|known| match &known.metadata.client_name {
-            _ if known.is_self_registered() => Asker::SelfRegistered,
-            Some(name) => Asker::Application(quotable(name)),
-            None => Asker::Application(quotable(&request.wanted.client_id)),
-        });
-        RequestOrigin { by, ..asked }
     }
 
     /// Sends a code by SMS and shows the flow.

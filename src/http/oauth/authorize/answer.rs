@@ -123,6 +123,7 @@ async fn begin(
         organization: None,
         connection: None,
         approval: None,
+        report: None,
         user_code: None,
         selects,
         back: None,

@@ -194,6 +194,8 @@ pub struct Happened {
     actor: Option<Value>,
     pub address: Option<String>,
     user_agent: Option<String>,
+    #[serde(default)]
+    detail: Map<String, Value>,
     /// What happened, in words.
     #[serde(skip)]
     pub text: String,
@@ -202,6 +204,11 @@ pub struct Happened {
     /// Who did it, where it was not the person.
     #[serde(skip)]
     pub by: Option<String>,
+    /// Where it was done, and by which client the person came, as an alert says it.
+    #[serde(skip)]
+    pub place: Option<String>,
+    #[serde(skip)]
+    pub client: Option<String>,
 }
 
 impl Person {
@@ -352,6 +359,9 @@ impl Asking<'_> {
             let actor = one.actor.as_ref().filter(|actor| actor.get("id").is_none());
             let kind = actor.and_then(|actor| actor["type"].as_str());
             one.by = kind.map(|kind| self.page.with("history-by", "who", kind));
+            let said = |name: &str| one.detail.get(name).and_then(Value::as_str).map(quotable);
+            one.place = said("place");
+            one.client = said("client_id").filter(|_| one.event.starts_with("sign_in."));
         }
         let next = list.next_cursor.map(|cursor| {
             format!("{}?{}", Section::History.path(), address(&[("cursor", &cursor)]))

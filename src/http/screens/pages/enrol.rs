@@ -31,9 +31,9 @@ pub async fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
     let kind = &*flow.document.kind;
     let (title, text) = match (kind, password) {
         // By mail alone a password is all that changes (contract §6).
-        ("recovery", true) if !passkey => ("new-password-title", "recovery-by-mail"),
-        ("recovery", true) => ("new-password-title", "recovery-ends-sessions"),
-        ("recovery", false) => ("new-passkey-title", "recovery-ends-sessions"),
+        ("recovery" | "report", true) if !passkey => ("new-password-title", "recovery-by-mail"),
+        ("recovery" | "report", true) => ("new-password-title", "recovery-ends-sessions"),
+        ("recovery" | "report", false) => ("new-passkey-title", "recovery-ends-sessions"),
         (_, true) => ("new-password-title", "new-password-text"),
         (_, false) => ("new-passkey-title", "new-passkey-text"),
     };

@@ -15,6 +15,7 @@ mod other_person;
 mod over;
 mod profile;
 mod refused;
+mod report;
 mod returning;
 mod sign_in;
 mod sign_on;
@@ -146,6 +147,11 @@ impl<'a> FlowPage<'a> {
         format!("{}?from={}&way=identifier", routes::SIGN_IN, self.document.id)
     }
 
+    /// Tells whether the person gets a new way into an account that they could not use, or that another person used.
+    pub fn recovers(&self) -> bool {
+        recovers(self.document)
+    }
+
     /// The page of ours that the person comes back to.
     pub fn back(&self) -> &str {
         back(self.document)
@@ -229,6 +235,7 @@ pub async fn draw(
         "confirm" if document.kind == "device" => device::draw(page, &flow),
         "confirm" if document.kind == "approval" => approval::draw(page, &flow),
         "confirm" if document.kind == "link" => linking::draw(page, &flow),
+        "confirm" if document.kind == "report" => report::draw(page, &flow),
         "confirm" => sign_out::draw(page, &flow),
         "failed" if is_for_another(document) => other_person::draw(page, &flow),
         _ => over::draw(page, &flow),
@@ -267,8 +274,13 @@ pub fn is_for_another(document: &Document) -> bool {
 
 /// Returns the page on which the person goes on: they are signed in, and no client waits.
 pub fn goes_on_at(document: &Document) -> Option<&str> {
-    let elsewhere = ["sign_out", "device", "approval", "recovery"].contains(&&*document.kind);
-    (document.state == "done" && !elsewhere).then(|| back(document))
+    let elsewhere = ["sign_out", "device", "approval"].contains(&&*document.kind);
+    (document.state == "done" && !elsewhere && !recovers(document)).then(|| back(document))
+}
+
+/// Tells whether a flow is a recovery, or goes on as one.
+fn recovers(document: &Document) -> bool {
+    ["recovery", "report"].contains(&&*document.kind)
 }
 
 /// The page on which the flow was begun; the account, where none is known.
@@ -279,7 +291,7 @@ pub fn back(document: &Document) -> &str {
 /// Where a person goes on when a flow is over, and no client waits.
 fn after(document: &Document) -> String {
     match document.state {
-        "done" if document.kind == "recovery" => anew(document, routes::SIGN_IN),
+        "done" if recovers(document) => anew(document, routes::SIGN_IN),
         "done" => back(document).to_owned(),
         state => format!("{}?flow={}", path_of(&document.kind, state), document.id),
     }

@@ -1,6 +1,6 @@
 //! A flow that is over, and what is shown once with its end.
 
-use super::{FlowPage, after, anew, back as back_to};
+use super::{FlowPage, after, anew, back as back_to, report};
 use crate::http::{
     flows::{Document, Outcome},
     routes,
@@ -53,6 +53,10 @@ pub fn say_so(page: &Shell<'_>, [title, text, action]: [String; 3], way_on: Stri
 pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
     let document = flow.document;
     let done = document.state == "done";
+    // Nothing was proved: the person has said that it was them.
+    if document.kind == "report" && done && document.assurance.methods.is_empty() {
+        return report::denied(page);
+    }
     let back = document.result.as_ref().and_then(|result| result.redirect_to.as_ref());
     let (title, text, action, way_on) = match (&*document.kind, done) {
         ("sign_out", true) => {
@@ -73,14 +77,16 @@ pub fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
         ("approval", false) => {
             ("approve-denied-title", "approve-denied-text", "to-account", routes::ACCOUNT)
         }
-        ("recovery", true) => ("recovered-title", "recovered-text", "sign-in", routes::SIGN_IN),
+        ("recovery" | "report", true) => {
+            ("recovered-title", "recovered-text", "sign-in", routes::SIGN_IN)
+        }
         (_, true) => ("done-title", "done-text", "to-account", back_to(document)),
         (_, false) => ("failed-title", "failed-text", "start-again", routes::SIGN_IN),
     };
     let (action, way_on) = match back {
         Some(to) => ("back-to-app", to.to_string()),
         // A client waits for the sign-in that follows.
-        None if document.kind == "recovery" => (action, anew(document, way_on)),
+        None if flow.recovers() => (action, anew(document, way_on)),
         None => (action, way_on.to_owned()),
     };
     say(page, [title, text, action], way_on)

@@ -50,6 +50,7 @@ fn name(code: &str, step: &str) -> &'static str {
         ("email_taken", _) => "email-taken",
         ("identity_already_linked", _) => "identity-already-linked",
         ("connection_changed", _) => "begin-again",
+        ("report_not_valid", _) => "report-spent",
         ("proof_of_work_required", _) => "work-needs-script",
         ("account_changed" | "temporarily_unavailable", _) => "try-again",
         ("step_not_available" | "account_not_held", _) => "not-now",

@@ -1,0 +1,74 @@
+//! Mails the digests of alerts: how many were counted, and not mailed, in the hour after a mail (adr/0141).
+//!
+//! Every node looks for those that are due. The commit requires the count to be as it was read, so that of two nodes one
+//! sends the mail.
+
+use super::report_link;
+use crate::{
+    actors::{Bound, CommitError, HydrateError, RepeatedWork},
+    domain::{
+        Context,
+        account::Known,
+        account_alerts::{ALERT_DIGESTS, AccountAlerts, AlertRecipient, Command, rank},
+    },
+    http::app::App,
+};
+use std::{sync::Arc, time::Duration};
+
+/// How many are sent in one turn.
+const PART: Bound = Bound::new(200);
+
+/// Why a digest was not sent.
+#[derive(Debug, thiserror::Error)]
+enum NotSent {
+    #[error("something cannot be read")]
+    Unreadable(#[from] HydrateError),
+    #[error("it was not committed")]
+    NotCommitted(#[from] CommitError),
+}
+
+/// Returns the work of the worker that sends digests.
+pub fn sending(app: App, every: Duration) -> RepeatedWork {
+    let turn = move || -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> {
+        let app = app.clone();
+        Box::pin(async move { send_due(&app).await })
+    };
+    RepeatedWork { name: "alert digests", every, turn: Arc::new(turn) }
+}
+
+async fn send_due(app: &App) {
+    let now = rank(app.clock.now());
+    let due = (("", ""), Some(now.as_str()));
+    let page = match app.views.account_alerts.page_below((ALERT_DIGESTS, ""), due, PART).await {
+        Ok(page) => page,
+        Err(error) => {
+            tracing::warn!(%error, "digests of alerts could not be listed");
+            return;
+        }
+    };
+    for (_, entry) in &page {
+        match send(app, &entry.id).await {
+            // Another node was first, or the person has signed in: a later turn tells.
+            Ok(()) | Err(NotSent::NotCommitted(CommitError::Conflict)) => {}
+            Err(error) => tracing::warn!(%error, account = entry.id, "a digest was not sent"),
+        }
+    }
+}
+
+async fn send(app: &App, account: &str) -> Result<(), NotSent> {
+    let seen = app.views.accounts.peek(account).await?;
+    let known = seen.machine.known().filter(|known| known.admits(app.clock.now()));
+    let recipient = |known: &Known| AlertRecipient {
+        email: known.email.clone(),
+        locale: known.locale().unwrap_or(app.settings.locale),
+        report: report_link::link(app, known),
+    };
+    let to = known.filter(|_| app.channels().mail).map(recipient);
+    let send = Command::SendDigest { account: account.to_owned(), to };
+    let mut commit = app.multi_commit(&Context::node());
+    if commit.decide::<AccountAlerts>(account, &send).await?.is_ok() {
+        commit.commit().await?;
+        app.views.account_alerts.forget(account);
+    }
+    Ok(())
+}
