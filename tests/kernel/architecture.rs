@@ -117,6 +117,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ),
     ("src/client_documents", CALLS_OUT),
     ("src/upstream", CALLS_OUT),
+    ("src/geo", CALLS_OUT),
     (
         "src/transport",
         &[

@@ -13,6 +13,7 @@
 mod account_states;
 mod agent_limits;
 mod agent_limits_in_flight;
+mod alerts;
 mod api;
 mod api_caller;
 mod api_export;
@@ -145,6 +146,8 @@ mod passkey_signals;
 mod passkeys;
 mod passwords;
 mod person;
+#[path = "../shared/place_database.rs"]
+mod place_database;
 mod playground;
 mod possession_table;
 mod profiles;
