@@ -40,7 +40,7 @@ use options::Options;
 use report::{Circumstances, Picture, Section};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use scenarios::{
-    LOADS, bound, certificates, directory, flat, growth, identifiers, levers, live, memory,
+    LOADS, alerts, bound, certificates, directory, flat, growth, identifiers, levers, live, memory,
     offered, passwords, pending, proofs, revoked, scim, screens, start, storm,
 };
 use scene::Scene;
@@ -222,6 +222,9 @@ async fn measure_by_name(options: &Options, stage: &Stage, found: &mut Found) ->
         let (section, picture) = flat::measure(stage, (plan, rounds), share).await?;
         sections.push(section);
         found.picture = Some(picture);
+    }
+    if options.asks_for(alerts::NAME) {
+        sections.push(alerts::measure(stage, options.pairs).await?);
     }
     if options.asks_for(scim::NAME) {
         let (of_scim, picture) = scim::measure(stage, (plan, rounds), share).await?;

@@ -4,7 +4,7 @@ use crate::{
     Outcome,
     load::{Pace, Plan},
     scenarios::{
-        LOADS, Load, bound, certificates, directory, flat, growth, identifiers, levers, live,
+        LOADS, Load, alerts, bound, certificates, directory, flat, growth, identifiers, levers, live,
         memory, offered, passwords, pending, proofs, revoked, scim, start, storm,
     },
     servers::Who,
@@ -150,6 +150,7 @@ fn names() -> impl Iterator<Item = &'static str> {
         offered::NAME,
         flat::NAME,
         scim::NAME,
+        alerts::NAME,
     ];
     LOADS.into_iter().map(Load::name).chain(others)
 }

@@ -11,13 +11,13 @@ use crate::{
     support::{TestOptions, TestServer},
     tab::Tab,
 };
-use hyper::{Method, Request};
+use hyper::Method;
 use porteiro::{domain::Clock as _, geo::GeoDatabase, provisioning::Suspending};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
 const ANA: &str = "ana@acme.test";
-const LAPTOP: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0";
+pub const LAPTOP: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0";
 const PHONE: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5) Safari/604.1";
 
 fn usual() -> TestOptions {
@@ -27,7 +27,7 @@ fn usual() -> TestOptions {
 }
 
 /// A database that knows Lisbon and Sydney, at the time of a test.
-fn places() -> Arc<GeoDatabase> {
+pub fn places() -> Arc<GeoDatabase> {
     let now = crate::shared::TestClock::new().now();
     let file = tempfile::NamedTempFile::new().unwrap();
     let built = u64::try_from(now.seconds()).unwrap();
@@ -36,7 +36,7 @@ fn places() -> Arc<GeoDatabase> {
 }
 
 /// Signs a program in that calls itself so, from this address.
-async fn from(server: &TestServer, agent: &str, address: &str) -> String {
+pub async fn from(server: &TestServer, agent: &str, address: &str) -> String {
     let headers = [("user-agent", agent), ("x-forwarded-for", address)];
     let flow = server.post_json("/flows", &json!({ "kind": "sign_in" }), &headers).await.json();
     let path = |step: &str| format!("/flows/{}/{step}", text(&flow["id"]));
@@ -48,8 +48,8 @@ async fn from(server: &TestServer, agent: &str, address: &str) -> String {
     text(&done.json()["result"]["session_token"]).to_owned()
 }
 
-async fn me(server: &TestServer, session: &str, path: &str) -> Answer {
-    let request = Request::get(path).header("x-session-token", session);
+pub async fn me(server: &TestServer, session: &str, path: &str) -> Answer {
+    let request = server.request(Method::GET, path).header("x-session-token", session);
     server.send(request.body(bytes::Bytes::new().into()).unwrap()).await
 }
 
@@ -180,7 +180,7 @@ async fn the_link_of_an_alert_is_spent_by_the_decision_alone_and_serves_for_seve
     // A mail scanner opens the link in every way that changes nothing.
     let path = format!("/report?token={token}");
     for method in [Method::GET, Method::HEAD, Method::GET] {
-        let request = Request::builder().method(method).uri(&path).header("purpose", "prefetch");
+        let request = server.request(method, &path).header("purpose", "prefetch");
         let looked = server.send(request.body(bytes::Bytes::new().into()).unwrap()).await;
         assert_eq!(looked.status, 200, "{looked:?}");
     }

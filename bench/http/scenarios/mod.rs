@@ -3,6 +3,7 @@
 //! A scenario of load says how its requests are rendered and what its answers must hold; the rest is
 //! the same for all. To add one: its file, and its line in [`LOADS`].
 
+pub mod alerts;
 mod asking;
 pub mod bound;
 pub mod certificates;

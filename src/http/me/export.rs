@@ -40,6 +40,8 @@ pub async fn get(
             "recovery_codes_left": held.recovery_codes().map_or(0, |(_, left)| left),
             "passkeys": passkeys::of_account(&known),
         },
+        // Each is a hash, by which it is recognised.
+        "known_devices": app.views.account_alerts.look_anew(&known.id).await?.machine.devices(),
         "sessions": sessions::of_account(&app, &caller).await?,
         "consents": consents::of_account(&app, &known).await?,
         "identities": identities::of_account(&app, &known.id).await?,

@@ -4,6 +4,7 @@
 //! `PORTEIRO_SCREENSHOTS=docs/screens` keeps pictures of them, as WebP or `PORTEIRO_SCREENSHOTS_AS=png`.
 
 mod accounts;
+mod alerts;
 mod approvals;
 mod axe;
 mod clients;
