@@ -24,7 +24,7 @@
 //!
 //! [`cli`] is what the binary runs, [`system`] builds everything below HTTP into one value and [`server`] the rest on top of
 //! it; [`clock`] reads the time for all of them, [`histogram`] counts, `two_generation_cache` caches, `rate_limiter` limits rates, [`telemetry`] writes logs and spans,
-//! `html` escapes, `wording` finds sentences, and `tests/kernel/architecture.rs` executes these rules.
+//! `html` escapes, `fuzzing` feeds parsers with bytes of no sense in tests, `wording` finds sentences, and `tests/kernel/architecture.rs` executes these rules.
 
 #![forbid(unsafe_code)]
 
@@ -43,6 +43,8 @@ pub mod config;
 pub mod crypto;
 pub mod domain;
 pub mod geo;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 pub mod histogram;
 pub(crate) mod html;
 pub mod http;

@@ -47,6 +47,7 @@ mod shared;
 mod sms_gateway;
 mod sub_commands;
 mod supervision;
+mod supply_chain;
 mod support;
 mod throttles;
 mod views;

@@ -128,16 +128,7 @@ fn judge(
         return Err(Disbelieved::OtherAlgorithm);
     }
     let read = SignedClaims::read(&proof.jws.payload)?;
-    let text = |name| needed(name, read.text(name)?).map(str::to_owned);
-    let claims = Claims {
-        jti: text("jti")?,
-        method: text("htm")?,
-        url: text("htu")?,
-        issued: needed("iat", read.time("iat")?)?,
-        not_before: read.time("nbf")?,
-        expires: read.time("exp")?,
-        token: read.text("ath")?.map(str::to_owned),
-    };
+    let claims = read_claims(&read)?;
     let nonce = read.text("nonce")?;
     let is_ours = |nonce| is_dpop_nonce(&app.crypto.vault.now(), nonce, app.clock.now());
     if app.settings.dpop_nonce && !nonce.is_some_and(is_ours) {
@@ -154,6 +145,20 @@ fn judge(
     proof.verify()?;
     let held = HeldKeys { key: Some(proof.key), certificate: None };
     Ok((held, ProofUse { id: claims.id(proof.key), expires_at }))
+}
+
+/// Reads what a proof says of its request; judges nothing.
+pub(crate) fn read_claims(read: &SignedClaims) -> Result<Claims, Disbelieved> {
+    let text = |name| needed(name, read.text(name)?).map(str::to_owned);
+    Ok(Claims {
+        jti: text("jti")?,
+        method: text("htm")?,
+        url: text("htu")?,
+        issued: needed("iat", read.time("iat")?)?,
+        not_before: read.time("nbf")?,
+        expires: read.time("exp")?,
+        token: read.text("ath")?.map(str::to_owned),
+    })
 }
 
 /// Uses a proof up, where there is one, by a commit of its own.
