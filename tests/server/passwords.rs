@@ -46,6 +46,15 @@ async fn a_password_is_the_same_however_its_accents_are_typed() {
 }
 
 #[tokio::test]
+async fn a_password_is_good_until_it_is_changed_however_old_it_is() {
+    let server = TestServer::open().await;
+    assert_eq!(tried(&server, "ana@acme.test", PASSWORD).await, 200);
+    server.clock.advance(Duration::from_hours(10 * 365 * 24));
+    assert_eq!(tried(&server, "ana@acme.test", PASSWORD).await, 200);
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn what_a_file_takes_as_a_password_is_taken_at_sign_in() {
     let server = TestServer::open().await;
     let longest = ["x", "\u{1f40e}", "\u{1d160}"].map(|character| character.repeat(1_024));
