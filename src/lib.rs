@@ -42,9 +42,9 @@ pub mod clock;
 pub mod config;
 pub mod crypto;
 pub mod domain;
-pub mod geo;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+pub mod geo;
 pub mod histogram;
 pub(crate) mod html;
 pub mod http;

@@ -4,8 +4,8 @@ use crate::{
     Outcome,
     load::{Pace, Plan},
     scenarios::{
-        LOADS, Load, alerts, bound, certificates, directory, flat, growth, identifiers, levers, live,
-        memory, offered, passwords, pending, proofs, revoked, scim, start, storm,
+        LOADS, Load, alerts, bound, certificates, directory, flat, growth, identifiers, levers,
+        live, memory, offered, passwords, pending, proofs, revoked, scim, start, storm,
     },
     servers::Who,
 };
