@@ -10,10 +10,12 @@ use crate::{
     actors::{Courier, Couriers, StartError},
     backchannel::{LogoutCourier, LogoutDependencies, PingCourier, PingMeans},
     crypto::{ClientAuthorities, PairwiseSubjects, SystemDice, passkeys::Passkeys},
-    domain::{backchannel_request::CIBA_PING, logout::BACKCHANNEL_LOGOUT, webhook::WEBHOOK},
+    domain::{
+        Timestamp, backchannel_request::CIBA_PING, logout::BACKCHANNEL_LOGOUT, webhook::WEBHOOK,
+    },
     geo::GeoDatabase,
     http::{
-        App, AppOptions, Channels, alert_digests,
+        AlertOptions, App, AppOptions, Channels, alert_digests,
         operator::{Leaving, Operator},
         router, scim,
     },
@@ -60,8 +62,7 @@ pub struct Running {
     public: Server,
     private: Option<Server>,
     leaving: Leaving,
-    files: TlsFiles,
-    geo: Arc<GeoDatabase>,
+    files: ReloadedFiles,
     drain: DrainLimits,
 }
 
@@ -124,8 +125,7 @@ impl Running {
         let options = AppOptions {
             issuer: issuer.clone(),
             lifetimes: plan.lifetimes,
-            alerts: run.alerts,
-            geo: run.geo.clone(),
+            alerts: AlertOptions { enabled: run.alerts, geo: run.geo.clone() },
             hosts: plan.hosts,
             key_set_age: tree.keys.published_for,
             limits: run.limits,
@@ -157,8 +157,8 @@ impl Running {
         Box::pin(system.start_repeated(inviting)).await?;
         let digests = alert_digests::sending(app.clone(), tree.inviter_every);
         Box::pin(system.start_repeated(digests)).await?;
-        let geo = run.geo;
-        let (files, dice) = (TlsFiles { tls: plan.tls, authorities }, system.dice());
+        let (files, dice) =
+            (ReloadedFiles { tls: plan.tls, authorities, geo: run.geo }, system.dice());
         let serve = |listeners, limits| {
             let (addresses, dice) = (addresses.clone(), dice.clone());
             Server::start(ServerOptions { listeners, limits, addresses, dice })
@@ -176,19 +176,7 @@ impl Running {
         let few = ConnectionLimits { max_connections: OPERATORS, ..connections };
         let listener = |socket| Listener { socket, tls: None, router: operators.router() };
         let private = private.map(|socket| serve(vec![listener(socket)], few));
-        Ok(Self {
-            issuer,
-            address,
-            mtls,
-            operator,
-            system,
-            public,
-            private,
-            leaving,
-            files,
-            geo,
-            drain,
-        })
+        Ok(Self { issuer, address, mtls, operator, system, public, private, leaving, files, drain })
     }
 
     /// What stands behind the listeners.
@@ -204,8 +192,7 @@ impl Running {
     /// Reads keys, certificates and the database of places again; what cannot be read changes nothing.
     pub fn reload(&self) {
         self.system.reload_keys();
-        self.files.reload();
-        self.geo.reload(self.system.clock().now());
+        self.files.reload(self.system.clock().now());
     }
 
     /// Accepts no more connections, finishes what is under way, and takes everything down.
@@ -224,16 +211,18 @@ impl Running {
     }
 }
 
-/// What TLS goes by, read from files.
-struct TlsFiles {
+/// What TLS and the places of addresses go by, read from files.
+struct ReloadedFiles {
     tls: Option<Arc<TlsIdentity>>,
     /// Whose certificates name clients.
     authorities: Option<Arc<ClientAuthorities>>,
+    geo: Arc<GeoDatabase>,
 }
 
-impl TlsFiles {
+impl ReloadedFiles {
     /// Reads all of it again; what cannot be read changes nothing.
-    fn reload(&self) {
+    fn reload(&self, now: Timestamp) {
+        self.geo.reload(now);
         match self.tls.as_ref().map(|identity| identity.reload()) {
             None => {}
             Some(Ok(())) => tracing::info!("the certificate was read again"),

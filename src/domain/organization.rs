@@ -49,6 +49,7 @@ pub const ORGANIZATIONS: &str = "organizations";
 /// What the security log says of the end of what an organization owned, where it was erased.
 pub const ORGANIZATION_DELETED: &str = "organization_deleted";
 
+#[expect(clippy::large_enum_variant, reason = "an erasure is rare")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Organization {
     #[default]

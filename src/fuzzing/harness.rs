@@ -81,10 +81,10 @@ fn explore(
     let mut outcomes = HashSet::new();
     let mut slowest = Duration::ZERO;
     let kept = pool.clone();
-    let mut made = (0..runs.saturating_sub(kept.len())).map(|_| None);
-    let mut inputs = kept.into_iter().map(Some).chain(&mut made);
+    let made = runs.saturating_sub(kept.len());
+    let inputs = kept.into_iter().map(Some).chain(std::iter::repeat_n(None, made));
     let mut done = 0;
-    while let Some(input) = inputs.next() {
+    for input in inputs {
         let input = input.unwrap_or_else(|| mutate(&pool, &mut numbers));
         told(&input);
         let (outcome, took) = feed(target, &input)?;

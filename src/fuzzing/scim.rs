@@ -41,7 +41,7 @@ fn shown(user: &User) -> Map<String, Value> {
     user.show("1", &meta)
 }
 
-fn kind(error: ScimError) -> (u16, Option<&'static str>) {
+fn kind(error: &ScimError) -> (u16, Option<&'static str>) {
     (error.status, error.scim_type)
 }
 
@@ -52,7 +52,7 @@ pub(super) fn filter(bytes: &[u8]) -> Outcome {
     let group = Filter::parse(filter, &GROUP).map(|filter| filter.matches(&Map::new()));
     let pairs = [("filter", filter), ("sortBy", filter), ("attributes", filter), ("count", filter)];
     let query = Query::from_pairs(&pairs, &USER).map(|_| ());
-    Outcome::of(&user.map_err(kind)).and(Outcome::of(&(group.is_ok(), query.is_ok())))
+    Outcome::of(&user.map_err(|why| kind(&why))).and(Outcome::of(&(group.is_ok(), query.is_ok())))
 }
 
 /// A patch of a User and of a Group: all of it is applied, or nothing.
@@ -68,10 +68,11 @@ pub(super) fn patch(bytes: &[u8]) -> Outcome {
         again.set_active(user.is_active());
         assert_eq!(again.is_active(), user.is_active());
         shown(&user);
-        applied.map_err(kind)
+        applied.map_err(|why| kind(&why))
     });
     let group = GroupChange::read(&body, MOST_MEMBERS).map(|changes| changes.len());
-    Outcome::of(&applied.map_err(|why| why.status)).and(Outcome::of(&group.map_err(kind)))
+    Outcome::of(&applied.map_err(|why| why.status))
+        .and(Outcome::of(&group.map_err(|why| kind(&why))))
 }
 
 /// The body of any other request, by the number in its first line.
@@ -95,5 +96,5 @@ pub(super) fn body(bytes: &[u8]) -> Outcome {
             user.address().map_or(0, str::len)
         }),
     };
-    Outcome::of(&read.map_err(kind))
+    Outcome::of(&read.map_err(|why| kind(&why)))
 }

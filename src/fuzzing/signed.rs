@@ -116,7 +116,7 @@ pub(super) fn jose(bytes: &[u8]) -> Outcome {
     });
     let others = set.as_ref().and_then(|set| Verifiers::of_others(set.get("keys")?.as_array()?));
     let ours = others.map(|keys| keys.read::<Value>("at+jwt", token).is_ok());
-    let statement = StatementIssuers::parse(br#"{}"#).map(|issuers| issuers.read(token));
+    let statement = StatementIssuers::parse(b"{}").map(|issuers| issuers.read(token));
     let jws = jws.map(|jws| jws.is_typed(&["jwt", "at+jwt"]));
     Outcome::of(&jws).and(Outcome::of(&verified)).and(Outcome::of(&(ours, statement.is_ok())))
 }

@@ -1,4 +1,4 @@
-//! Where addresses are: a database in the MaxMind DB format, read from a file (adr/0141).
+//! Where addresses are: a database in the `MaxMind DB` format, read from a file (adr/0141).
 //!
 //! It only ever adds to what people are told. One that cannot be used is said in the log and by `porteiro doctor`, and the
 //! server goes on without it.

@@ -34,13 +34,12 @@ use crate::{
         reserved_names::{NAMES, ReservedNames},
         resource::{self, Resource},
     },
-    geo::GeoDatabase,
     http::{
         brand_files::BrandFiles,
         cookies::CookieNames,
         limits::{attempts::Attempts, pace::Pace},
         new_password::{NewPasswords, PasswordDependencies},
-        options::{AppOptions, Channels},
+        options::{AlertOptions, AppOptions, Channels},
         vitals::Vitals,
     },
     messages::Mailbox,
@@ -90,8 +89,7 @@ pub struct Inner {
     pub(super) upstreams: Upstreams,
     pub(super) claims_hook: Option<ClaimsHook>,
     pub(super) brands: BrandFiles,
-    /// Where addresses are.
-    pub(super) geo: Arc<GeoDatabase>,
+    pub(super) alerts: AlertOptions,
     /// What tokens for `/api` are for.
     pub(super) own_api: Arc<Hydrated<Resource>>,
     pub(super) mailbox: Option<Arc<Mailbox>>,
@@ -180,7 +178,6 @@ impl App {
         let alias = options.mutual_tls.as_ref().and_then(|mutual_tls| mutual_tls.url.clone());
         let client_origins = [options.issuer.clone()].into_iter().chain(alias).collect();
         let settings = Settings {
-            alerts: options.alerts,
             channels: options.channels,
             client_origins,
             cookies: CookieNames::new(&options.issuer),
@@ -216,7 +213,7 @@ impl App {
             upstreams: options.upstreams,
             claims_hook: options.claims_hook,
             brands: BrandFiles::new(system.vault()),
-            geo: options.geo,
+            alerts: options.alerts,
             own_api: own_api(&options.issuer),
             mailbox: options.mailbox,
             vitals,

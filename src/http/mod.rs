@@ -61,6 +61,7 @@ pub use hosts::Hosts;
 pub use limits::request_permits::Limits;
 pub use new_password::{About, NewPasswords, PasswordDependencies};
 pub use options::{
-    AppOptions, Channels, Lifetimes, Links, MutualTls, PasswordOptions, SecurityTxt, SignUp,
+    AlertOptions, AppOptions, Channels, Lifetimes, Links, MutualTls, PasswordOptions, SecurityTxt,
+    SignUp,
 };
 pub use people::alert_digests;

@@ -94,6 +94,7 @@ pub struct SecurityTxt {
 
 /// What is served beside the endpoints that every installation has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is there or not, whatever the others are")]
 pub struct Extras {
     /// Pages of ours, for people.
     pub screens: bool,
@@ -122,15 +123,20 @@ pub struct MutualTls {
     pub forwarded: bool,
 }
 
+/// What people are alerted of.
+pub struct AlertOptions {
+    /// Whether they are alerted of sign-ins from another device or place.
+    pub enabled: bool,
+    /// Where addresses are.
+    pub geo: Arc<GeoDatabase>,
+}
+
 /// What the public endpoints are built from.
 pub struct AppOptions {
     /// Exactly as everyone compares it.
     pub issuer: String,
     pub lifetimes: Lifetimes,
-    /// Whether people are alerted of sign-ins from another device or place.
-    pub alerts: bool,
-    /// Where addresses are.
-    pub geo: Arc<GeoDatabase>,
+    pub alerts: AlertOptions,
     pub hosts: Hosts,
     /// For how long a fetched key set may be used: as long as a key is published before it signs.
     pub key_set_age: Duration,

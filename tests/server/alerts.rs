@@ -146,10 +146,12 @@ async fn a_report_ends_everything_and_goes_on_as_a_recovery() {
     assert_eq!(refused.json()["error"], "invalid_grant", "{refused:?}");
     // The link is no proof: the address must be shown once more to be the person's.
     for step in ["new_password", "passkey/create_options", "confirm"] {
-        server
-            .step(&asked, step, json!({ "password": NEW }))
-            .await
-            .problem(409, "step_not_available");
+        let body = match step {
+            "new_password" => json!({ "password": NEW }),
+            "confirm" => json!({ "decision": "allow" }),
+            _ => json!({}),
+        };
+        server.step(&asked, step, body).await.problem(409, "step_not_available");
     }
     let sent = server.step(&asked, "email_code/send", json!({})).await;
     assert_eq!(sent.status, 200, "{sent:?}");

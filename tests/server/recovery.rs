@@ -164,7 +164,8 @@ async fn a_recovery_tells_no_one_who_has_an_account() {
         (report.reads, report.commits + report.refused + report.failed + report.unknown)
     };
     let mut seen = Vec::new();
-    for email in [ANA, DORA, "eva@acme.test", "nobody at all"] {
+    // The first is not compared: what the whole installation shares is read then.
+    for email in ["first@acme.test", ANA, DORA, "eva@acme.test", "nobody at all"] {
         let flow = begin(&server, "recovery").await;
         let mut steps = Vec::new();
         for (step, body) in [
@@ -185,8 +186,8 @@ async fn a_recovery_tells_no_one_who_has_an_account() {
         }
         seen.push(steps);
     }
-    for other in &seen[1..] {
-        for (one, other) in seen[0].iter().zip(other) {
+    for other in &seen[2..] {
+        for (one, other) in seen[1].iter().zip(other) {
             assert_eq!(one, other);
         }
     }

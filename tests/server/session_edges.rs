@@ -8,6 +8,11 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 const DAY: Duration = Duration::from_hours(24);
 const IDLE: Duration = Duration::from_hours(7 * 24);
 
+/// Turns the time of day back.
+fn turn_back(server: &TestServer, by: Duration) {
+    server.clock.shift(-i64::try_from(by.as_millis()).unwrap());
+}
+
 /// Tells whether a session is open on both nodes, which must agree.
 async fn is_open(nodes: [&TestServer; 2], session: &str) -> bool {
     let one = get_in(nodes[0], session, "/me").await.status.as_u16();
@@ -29,7 +34,7 @@ async fn a_session_ends_at_the_millisecond_of_its_idle_time_and_of_its_ceiling()
     assert!(!is_open(nodes, &unused).await, "seven days without use");
     assert!(is_open(nodes, &used).await, "use has moved its end on");
     // From use to use it comes as far as its ceiling, and no further. The use of this millisecond was not written.
-    one.clock.turn_back(MILLISECOND);
+    turn_back(&one, MILLISECOND);
     for number in 2..=4 {
         one.clock.advance(IDLE - MILLISECOND);
         assert!(is_open(nodes, &used).await, "use {number}");
@@ -51,19 +56,19 @@ async fn a_clock_that_jumps_lengthens_no_session_beyond_its_ceiling_and_ends_non
     let nodes = [&one, &other];
     let session = one.sign_in(ANA).await;
     // Backwards, before the session began.
-    one.clock.turn_back(DAY);
+    turn_back(&one, DAY);
     assert!(is_open(nodes, &session).await);
     one.clock.advance(DAY);
     // Forwards beyond the window: it is over for as long as the clock says so, and nothing is written.
     one.clock.advance(IDLE);
     assert!(!is_open(nodes, &session).await);
-    one.clock.turn_back(IDLE);
+    turn_back(&one, IDLE);
     assert!(is_open(nodes, &session).await);
     // Forwards within the window, with use, and back: its end has moved on with the use, and the ceiling has not.
     for _ in 0..5 {
         one.clock.advance(6 * DAY);
         assert!(is_open(nodes, &session).await);
-        one.clock.turn_back(DAY);
+        turn_back(&one, DAY);
         assert!(is_open(nodes, &session).await);
     }
     // By now it is the 25th day.

@@ -1,4 +1,4 @@
-//! A small database of places, written by hand in the MaxMind DB format, version 2: a tree over the bits of IPv4
+//! A small database of places, written by hand in the `MaxMind DB` format, version 2: a tree over the bits of IPv4
 //! addresses, then the records, then what the database says of itself.
 
 /// A network and where it is.

@@ -42,12 +42,12 @@ impl TestClock {
     }
 
     pub fn advance(&self, by: Duration) {
-        self.now.fetch_add(i64::try_from(by.as_millis()).unwrap(), SeqCst);
+        self.shift(i64::try_from(by.as_millis()).unwrap());
     }
 
-    /// Turns the time of day back.
-    pub fn turn_back(&self, by: Duration) {
-        self.now.fetch_sub(i64::try_from(by.as_millis()).unwrap(), SeqCst);
+    /// Sets the time of day forward by so many milliseconds, or back.
+    pub fn shift(&self, millis: i64) {
+        self.now.fetch_add(millis, SeqCst);
     }
 
     pub fn panic_next_reader(&self) {

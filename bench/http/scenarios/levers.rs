@@ -166,12 +166,12 @@ impl Versions {
 
     /// Counts the entities that were written since.
     fn changed(&self) -> Outcome<u64> {
-        let counted = self.0.query_row(
+        let counted: i64 = self.0.query_row(
             "SELECT COUNT(*) FROM entities e LEFT JOIN former f ON f.kind = e.kind AND f.id = e.id
               WHERE f.version IS NULL OR f.version <> e.version",
             [],
             |row| row.get(0),
-        );
-        Ok(counted?)
+        )?;
+        Ok(u64::try_from(counted)?)
     }
 }

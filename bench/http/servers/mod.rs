@@ -121,7 +121,7 @@ impl Stage {
         self.folder.join("keys")
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 }

@@ -131,7 +131,7 @@ async fn carry_out(
             // The successor would be made first.
             Err(Refusal::NoSuccessor) if is_made => {}
             Err(refusal) => return Ok(Err(refusal)),
-            Ok(_) => {}
+            Ok(()) => {}
         }
         if asked.dry_run {
             return Ok(held_in.ok_or(Refusal::UnknownKey));

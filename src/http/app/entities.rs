@@ -3,17 +3,18 @@
 use crate::{
     actors::{self, StartError},
     domain::{
-        access_token::AccessToken, account::Account, agent_allowance::AgentAllowance,
-        api_key::ApiKey, approval_block::ApprovalBlock, backchannel_request::BackchannelRequest,
-        client::Client, client_assertion::ClientAssertion, connection_trial::ConnectionTrial,
-        consent::Consent, device_grant::DeviceGrant, flow::Flow, membership::Membership,
-        session::Session, token_family::TokenFamily, trail::Trail,
+        access_token::AccessToken, account::Account, account_alerts::AccountAlerts,
+        agent_allowance::AgentAllowance, api_key::ApiKey, approval_block::ApprovalBlock,
+        backchannel_request::BackchannelRequest, client::Client, client_assertion::ClientAssertion,
+        connection_trial::ConnectionTrial, consent::Consent, device_grant::DeviceGrant, flow::Flow,
+        membership::Membership, session::Session, token_family::TokenFamily, trail::Trail,
     },
     system::System,
 };
 
 pub(in crate::http) struct Entities {
     pub access_tokens: actors::Entities<AccessToken>,
+    pub account_alerts: actors::Entities<AccountAlerts>,
     pub accounts: actors::Entities<Account>,
     pub agent_allowances: actors::Entities<AgentAllowance>,
     pub api_keys: actors::Entities<ApiKey>,
@@ -36,6 +37,7 @@ impl Entities {
     pub(super) async fn host(system: &System) -> Result<Self, StartError> {
         Ok(Self {
             access_tokens: system.host().await?,
+            account_alerts: system.host().await?,
             accounts: system.host().await?,
             agent_allowances: system.host().await?,
             api_keys: system.host().await?,

@@ -12,8 +12,6 @@ use axum::http::HeaderValue;
 use std::{sync::Arc, time::Duration};
 
 pub(in crate::http) struct Settings {
-    /// Whether people are alerted of sign-ins from another device or place.
-    pub alerts: bool,
     pub(super) channels: Channels,
     /// The origins that clients call: the issuer's, and that of the listener that asks for certificates.
     pub client_origins: Vec<String>,

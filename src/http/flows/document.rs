@@ -180,9 +180,6 @@ impl Document {
             client.redirect_host = client.host.clone().filter(|_| consent.is_some());
         }
         let failed = request.and_then(|request| failed(app, flow, request));
-        let is_recovered = seed.kind == RECOVERY && state == "done";
-        let recovered = person.as_ref().filter(|_| is_recovered);
-        let recovered = recovered.map(|person| person.account.clone());
         let proof_of_work = ProofOfWork::of(app, id, seed, &steps);
         let named = named.and_then(|wanted| wanted.organization.as_deref());
         let of_client = || of_client(client.as_ref(), named);
@@ -212,7 +209,7 @@ impl Document {
             identifier: identifier(app, seed, flow, shows_codes).await,
             is_for_another: is_over_by(flow, &Denial::OtherPerson),
             lacks_factor: is_over_by(flow, &Denial::NotSureEnough),
-            recovered,
+            recovered: recovered(seed, flow),
             is_from_callback: false,
             applicant: match flow {
                 Flow::Open(open) => open.applicant.clone(),
@@ -335,6 +332,13 @@ fn failed(app: &App, flow: &Flow, request: &Request) -> Option<Outcome> {
     let error = refusal_of(over.denial.as_ref()?);
     let to = AuthorizationResponse::error(app, &request.reply_to, &error).ok()?.address(app);
     Some(Outcome { redirect_to: Some(to), ..Outcome::default() })
+}
+
+/// Returns the account that a recovery has given back.
+fn recovered(seed: &Seed, flow: &Flow) -> Option<String> {
+    let Flow::Over(over) = flow else { return None };
+    let is_recovered = seed.kind == RECOVERY && over.denial.is_none();
+    over.person.as_ref().filter(|_| is_recovered).map(|person| person.account.clone())
 }
 
 /// Tells whether a flow has failed for this reason.

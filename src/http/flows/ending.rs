@@ -214,22 +214,16 @@ async fn take_again(
             Some(invited) => Some(invited::joining(app, invited, (asking.account, known)).await?),
             None => None,
         };
-        let mut notices = notices(app, opened, known).await?;
-        if let StepAnswer::Decided { step: "consent", allow: true } = asking.answer {
-            notices.extend(agent_notice(app, opened, known).await);
-        }
+        let notices = notices(app, opened, known, &asking.answer).await?;
         let methods = known.map(Known::methods).unwrap_or_default();
-        let fresh = drawn.fresh.clone();
-        let approval = approval.clone();
-        let identities = match asking.answer {
-            StepAnswer::Enrolled(_) if recovers => linking::own(app, asking.account).await?,
-            _ => Vec::new(),
-        };
+        let replaces = recovers && matches!(asking.answer, StepAnswer::Enrolled(_));
+        let identities =
+            if replaces { linking::own(app, asking.account).await? } else { Vec::new() };
         let sign_in = sign_in_alert::of(app, opened, (asking.account, known), &drawn).await;
         let material = Material {
             facts,
-            approval,
-            fresh,
+            approval: approval.clone(),
+            fresh: drawn.fresh.clone(),
             account,
             methods,
             notices,
@@ -296,7 +290,11 @@ async fn notices(
     app: &App,
     opened: &Opened,
     known: Option<&Known>,
+    answer: &StepAnswer,
 ) -> Result<Vec<Notice>, HydrateError> {
+    if let StepAnswer::Decided { step: "consent", allow: true } = answer {
+        return Ok(agent_notice(app, opened, known).await.into_iter().collect());
+    }
     match &*opened.seed.kind {
         RECOVERY | REPORT => Ok(stop::notices(app, opened, known)),
         LINK => linking::notices(app, opened, known).await,

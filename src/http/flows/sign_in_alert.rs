@@ -19,7 +19,7 @@ pub(super) async fn of(
     (account, known): (&str, Option<&Known>),
     drawn: &FreshSecrets,
 ) -> Option<Box<SignIn>> {
-    if !app.settings.alerts {
+    if !app.alerts.enabled {
         return None;
     }
     let locale = known.and_then(Known::locale).unwrap_or(app.settings.locale);
@@ -28,7 +28,8 @@ pub(super) async fn of(
         Channel::Program => DeviceKey::program(&drawn.fresh.device),
     };
     let address = opened.context.address();
-    let place = address.map_or_else(Place::default, |address| app.geo.place(address, locale));
+    let place =
+        address.map_or_else(Place::default, |address| app.alerts.geo.place(address, locale));
     let origin = origin::of(app, opened).await;
     let origin = RequestOrigin { place: place.name.clone(), ..origin };
     let to = known.filter(|_| app.channels().mail).map(|known| AlertRecipient {

@@ -1,15 +1,14 @@
 //! Mails the digests of alerts: how many were counted, and not mailed, in the hour after a mail (adr/0141).
 //!
-//! Every node looks for those that are due. The commit requires the count to be as it was read, so that of two nodes one
-//! sends the mail.
+//! Every node looks for those that are due. The account's alerts decide, so that of two nodes one sends the mail.
 
 use super::report_link;
 use crate::{
-    actors::{Bound, CommitError, HydrateError, RepeatedWork},
+    actors::{Bound, Failure, HydrateError, RepeatedWork},
     domain::{
         Context,
         account::Known,
-        account_alerts::{ALERT_DIGESTS, AccountAlerts, AlertRecipient, Command, rank},
+        account_alerts::{ALERT_DIGESTS, AlertRecipient, Command, rank},
     },
     http::app::App,
 };
@@ -17,15 +16,6 @@ use std::{sync::Arc, time::Duration};
 
 /// How many are sent in one turn.
 const PART: Bound = Bound::new(200);
-
-/// Why a digest was not sent.
-#[derive(Debug, thiserror::Error)]
-enum NotSent {
-    #[error("something cannot be read")]
-    Unreadable(#[from] HydrateError),
-    #[error("it was not committed")]
-    NotCommitted(#[from] CommitError),
-}
 
 /// Returns the work of the worker that sends digests.
 pub fn sending(app: App, every: Duration) -> RepeatedWork {
@@ -47,15 +37,13 @@ async fn send_due(app: &App) {
         }
     };
     for (_, entry) in &page {
-        match send(app, &entry.id).await {
-            // Another node was first, or the person has signed in: a later turn tells.
-            Ok(()) | Err(NotSent::NotCommitted(CommitError::Conflict)) => {}
-            Err(error) => tracing::warn!(%error, account = entry.id, "a digest was not sent"),
+        if let Err(error) = send(app, &entry.id).await {
+            tracing::warn!(%error, account = entry.id, "a digest was not sent");
         }
     }
 }
 
-async fn send(app: &App, account: &str) -> Result<(), NotSent> {
+async fn send(app: &App, account: &str) -> Result<(), HydrateError> {
     let seen = app.views.accounts.peek(account).await?;
     let known = seen.machine.known().filter(|known| known.admits(app.clock.now()));
     let recipient = |known: &Known| AlertRecipient {
@@ -65,10 +53,10 @@ async fn send(app: &App, account: &str) -> Result<(), NotSent> {
     };
     let to = known.filter(|_| app.channels().mail).map(recipient);
     let send = Command::SendDigest { account: account.to_owned(), to };
-    let mut commit = app.multi_commit(&Context::node());
-    if commit.decide::<AccountAlerts>(account, &send).await?.is_ok() {
-        commit.commit().await?;
-        app.views.account_alerts.forget(account);
+    match app.entities.account_alerts.ask(&Context::node(), account, send).await {
+        // Another node was first, or the next mail has told it.
+        Ok(_) | Err(Failure::Refused(_)) => {}
+        Err(error) => tracing::warn!(%error, account, "a digest was not sent: a later turn tries"),
     }
     Ok(())
 }

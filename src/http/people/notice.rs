@@ -43,6 +43,6 @@ pub fn mail(app: &App, context: &Context, known: &Known, content: MailContent) -
 
 /// Says from where a request comes, and where that is, in words of this language.
 pub fn origin(app: &App, context: &Context, locale: Locale) -> RequestOrigin {
-    let place = context.address().and_then(|address| app.geo.place(address, locale).name);
+    let place = context.address().and_then(|address| app.alerts.geo.place(address, locale).name);
     RequestOrigin { place, ..RequestOrigin::by_request(context, app.clock.now()) }
 }

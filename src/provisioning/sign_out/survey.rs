@@ -15,7 +15,7 @@ use crate::{
         session::{SESSIONS, Session},
         token_family::{FAMILIES, HELD_BY_OTHERS, TokenFamily},
     },
-    provisioning::Entries,
+    provisioning::lists::Entries,
     store::Store,
     system::Workbench,
 };

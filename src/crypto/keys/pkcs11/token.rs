@@ -190,7 +190,7 @@ impl Token {
         let was_available = self.0.available.swap(problem.is_none(), Relaxed);
         match (was_available, problem) {
             (true, Some(why)) => {
-                tracing::error!(%why, token = ?self, "the signing keys are out of reach")
+                tracing::error!(%why, token = ?self, "the signing keys are out of reach");
             }
             (false, None) => tracing::info!(token = ?self, "the signing keys are in reach again"),
             _ => {}

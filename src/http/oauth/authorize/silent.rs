@@ -107,7 +107,6 @@ async fn try_to_settle(
                 }
                 return step_up(app, request, present, (methods, acr));
             }
-            // As if they were not signed in: all ways that lead to the organization are offered.
             Settled::ProveAgain(_) => return sign_in(request),
             Settled::SignOn(slug) => return sign_on(request, present, slug),
             // Another of the accounts that are signed in here may speak for the organization.
@@ -177,7 +176,8 @@ impl From<Stopped<Refusal>> for AuthorizationError {
     }
 }
 
-/// No person is signed in, or not as freshly as is asked.
+/// No person is signed in, or not as freshly as is asked; or the organization has signed its people out, and all ways
+/// that lead to it are offered.
 fn sign_in(request: Request) -> Result<EndpointAnswer, AuthorizationError> {
     if request.wanted.prompt.none {
         let why = "no person is signed in, or not recently enough";
