@@ -276,8 +276,8 @@ async fn without_a_page_of_ours_an_alert_leads_to_the_link_that_is_set_or_nowher
     let (missing, never) = (server.get("/report").await, server.get("/never").await);
     assert_eq!((missing.status, missing.body), (never.status, never.body));
     server.stop().await;
-    let mut links = porteiro::http::Links::default();
-    links.report = Some("https://app.example.com/not-me".parse().unwrap());
+    let page = Some("https://app.example.com/not-me".parse().unwrap());
+    let links = porteiro::http::Links { report: page, ..porteiro::http::Links::default() };
     let server = TestServer::open_in(TestOptions { screens: false, links, ..usual() }).await;
     let (_, _, mail) = alerted(&server).await;
     let link = link(&mail);

@@ -28,7 +28,7 @@ async fn a_session_ends_at_the_millisecond_of_its_idle_time_and_of_its_ceiling()
     let other = one.beside(crate::support::TestOptions::default()).await;
     let nodes = [&one, &other];
     let (used, unused) = (one.sign_in(ANA).await, one.sign_in(ANA).await);
-    one.clock.advance(IDLE - MILLISECOND);
+    one.clock.advance(IDLE.saturating_sub(MILLISECOND));
     assert!(is_open(nodes, &used).await, "one millisecond before it has been unused for too long");
     one.clock.advance(MILLISECOND);
     assert!(!is_open(nodes, &unused).await, "seven days without use");
@@ -36,10 +36,10 @@ async fn a_session_ends_at_the_millisecond_of_its_idle_time_and_of_its_ceiling()
     // From use to use it comes as far as its ceiling, and no further. The use of this millisecond was not written.
     turn_back(&one, MILLISECOND);
     for number in 2..=4 {
-        one.clock.advance(IDLE - MILLISECOND);
+        one.clock.advance(IDLE.saturating_sub(MILLISECOND));
         assert!(is_open(nodes, &used).await, "use {number}");
     }
-    one.clock.advance(30 * DAY - 4 * (IDLE - MILLISECOND) - MILLISECOND);
+    one.clock.advance(2 * DAY + 3 * MILLISECOND);
     assert!(is_open(nodes, &used).await, "one millisecond before thirty days");
     one.clock.advance(MILLISECOND);
     assert!(!is_open(nodes, &used).await, "thirty days whatever happens");
@@ -72,7 +72,7 @@ async fn a_clock_that_jumps_lengthens_no_session_beyond_its_ceiling_and_ends_non
         assert!(is_open(nodes, &session).await);
     }
     // By now it is the 25th day.
-    one.clock.advance(5 * DAY - MILLISECOND);
+    one.clock.advance((5 * DAY).saturating_sub(MILLISECOND));
     assert!(is_open(nodes, &session).await, "one millisecond before thirty days");
     one.clock.advance(MILLISECOND);
     assert!(!is_open(nodes, &session).await, "thirty days whatever the clock has done");

@@ -112,6 +112,14 @@ impl StepAnswer {
         }
     }
 
+    /// Returns the codes that were made beside a credential; the person is shown them once.
+    fn recovery_codes(&self) -> Vec<Zeroizing<String>> {
+        match self {
+            Self::Enrolled(enrolled) => enrolled.recovery_codes.clone(),
+            _ => Vec::new(),
+        }
+    }
+
     fn step(&self, material: Material) -> Step {
         let material = Box::new(material);
         match self {
@@ -241,16 +249,10 @@ async fn take_again(
                 if let (Some(other), Flow::Over(over)) = (replaced, &flow)
                     && changes(over) == Some(SessionChange::Begun)
                 {
-                    app.entities.sessions.tell(
-                        &acting.context,
-                        &other.present.id,
-                        session::Command::End,
-                    );
+                    let (end, id) = (session::Command::End, &other.present.id);
+                    app.entities.sessions.tell(&acting.context, id, end);
                 }
-                let codes = match &asking.answer {
-                    StepAnswer::Enrolled(enrolled) => enrolled.recovery_codes.clone(),
-                    _ => Vec::new(),
-                };
+                let codes = asking.answer.recovery_codes();
                 return answer(app, acting, flow, (drawn, codes, &held)).await;
             }
             Err(NotTaken::Unmet { kind }) if kind == Session::KIND => {

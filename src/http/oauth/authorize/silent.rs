@@ -82,15 +82,14 @@ async fn try_to_settle(
             return Err(CLIENT_CHANGED);
         };
         let account = &present.person.account;
-        let (wanted, chosen) = (&request.wanted, None);
         let reader = FactsReader {
             app,
             client,
             client_version,
-            wanted,
+            wanted: &request.wanted,
             redirect_uri: Some(&request.reply_to.redirect_uri),
             account,
-            chosen,
+            chosen: None,
             anew,
         };
         let facts = tries.read(Box::pin(reader.gather()).await)?;
