@@ -142,11 +142,10 @@ async fn suspend(
             "families": families, "api_keys": api_keys });
         return Ok(say(&said.to_string())?);
     }
-    let sign = match (changed, dry_run) {
-        (false, _) => "= unchanged",
-        (true, true) => "would suspend",
-        (true, false) => "~ suspended",
-    };
+    if !changed {
+        return Ok(say(&format!("= unchanged client {}", visible(&client_id)))?);
+    }
+    let sign = if dry_run { "would suspend" } else { "~ suspended" };
     say(&format!(
         "{sign} client {}: {families} token families end for good; {api_keys} API keys that rest on it \
          confer nothing while it is suspended",

@@ -337,7 +337,8 @@ async fn a_suspended_client_gets_nothing_and_its_tokens_end_at_once_and_for_good
     refused(&installation, &["apply", "file.toml"], "suspended");
 
     let said = json(&installation, &["client", "suspend", "web"]);
-    let told = json!({ "client_id": "web", "state": "suspended", "changed": true });
+    let told = json!({ "client_id": "web", "state": "suspended", "changed": true,
+        "families": 1, "api_keys": 0 });
     assert_eq!(said, told);
     let token_of_person = text(&person["access_token"]);
     let userinfo = node.userinfo(token_of_person).await;
