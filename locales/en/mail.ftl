@@ -239,7 +239,7 @@ api-key-made =
     .subject = An API key was made in your name at { $host }
     .lead = The API key “{ $name }” was made in your name for { $organization } at { $host }. It acts without your being signed in.
     .note = If that was not you, have the key revoked and recover your account now.
-    .beside = A report does not end API keys: have this one revoked by an administrator of { $organization } if it is not yours.
+    .beside = If you say that it was not you, this API key ends as well.
 
 agent-allowed =
     .subject = An agent may act for you at { $host }

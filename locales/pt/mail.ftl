@@ -239,7 +239,7 @@ api-key-made =
     .subject = Foi criada uma chave de API em seu nome em { $host }
     .lead = A chave de API “{ $name }” foi criada em seu nome para { $organization }, em { $host }. Funciona sem que tenha sessão iniciada.
     .note = Se não foi um pedido seu, peça que a chave seja revogada e recupere já a sua conta.
-    .beside = Dizer que não foi consigo não termina chaves de API: se esta não é sua, peça a quem administra { $organization } que a revogue.
+    .beside = Se disser que não foi consigo, esta chave de API também termina.
 
 agent-allowed =
     .subject = Um agente pode agir por si em { $host }

@@ -67,7 +67,7 @@ pub async fn hydrate_page<M: Machine>(
     page.into_iter().map(placed).collect()
 }
 
-/// The entries of the lists of one name, whoever owns them, after the owner, rank and id given.
+/// The entries of the lists of one name, of every owner, after the owner, rank and id given.
 pub async fn hydrate_page_of_all<M: Machine>(
     store: &Store,
     list: &str,

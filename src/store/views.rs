@@ -268,7 +268,7 @@ impl Store {
         Ok(listed(&self.fetch(sql::LIST, &after_entry((list, owner), after, most)).await?)?)
     }
 
-    /// Reads a page of the lists of one name, whoever owns them, each entry with its owner, after the entry of the owner,
+    /// Reads a page of the lists of one name, of every owner, each entry with its owner, after the entry of the owner,
     /// rank and id given (empty: from the start).
     pub async fn list_of_all(
         &self,

@@ -33,29 +33,33 @@ fn at((latitude, longitude): (f64, f64), sign_in: SignIn) -> SignIn {
 
 /// What a decision writes and mails.
 #[derive(Debug, PartialEq, Eq)]
-struct Told {
+struct AlertOutput {
     records: Vec<&'static str>,
     mails: Vec<MailContent>,
 }
 
-fn told(records: &[&'static str], mails: &[MailContent]) -> Told {
-    Told { records: records.to_vec(), mails: mails.to_vec() }
+fn output(records: &[&'static str], mails: &[MailContent]) -> AlertOutput {
+    AlertOutput { records: records.to_vec(), mails: mails.to_vec() }
 }
 
-fn ask(alerts: &mut AccountAlerts, command: &Command, now: Timestamp) -> Result<Told, Refusal> {
+fn ask(
+    alerts: &mut AccountAlerts,
+    command: &Command,
+    now: Timestamp,
+) -> Result<AlertOutput, Refusal> {
     let decision = alerts.decide(command, now);
     decision.events.iter().for_each(|event| alerts.apply(event));
     let text = serde_json::to_string(alerts).unwrap();
     assert_eq!(serde_json::from_str::<AccountAlerts>(&text).unwrap(), *alerts);
     let mails = decision.effects.dispatches.iter().map(|one| Mail::read(&one.payload).unwrap());
-    let told = Told {
+    let output = AlertOutput {
         records: decision.effects.records.iter().map(|record| record.event).collect(),
         mails: mails.map(|mail| mail.content).collect(),
     };
-    decision.outcome.map(|()| told)
+    decision.outcome.map(|()| output)
 }
 
-fn sign_in(alerts: &mut AccountAlerts, sign_in: SignIn, now: Timestamp) -> Told {
+fn sign_in(alerts: &mut AccountAlerts, sign_in: SignIn, now: Timestamp) -> AlertOutput {
     ask(alerts, &Command::SignIn(Box::new(sign_in)), now).unwrap()
 }
 
@@ -64,7 +68,7 @@ fn with_laptop() -> AccountAlerts {
     let mut alerts = AccountAlerts::default();
     assert_eq!(
         sign_in(&mut alerts, from("laptop"), NOW),
-        told(&[], &[]),
+        output(&[], &[]),
         "the first alerts no one"
     );
     alerts
@@ -73,10 +77,10 @@ fn with_laptop() -> AccountAlerts {
 #[test]
 fn a_device_is_new_once_and_the_first_of_an_account_alerts_no_one() {
     let mut alerts = with_laptop();
-    assert_eq!(sign_in(&mut alerts, from("laptop"), NOW + MINUTE), told(&[], &[]));
-    let new = told(&["sign_in.new_device"], &[MailContent::NewDevice { others: 0 }]);
+    assert_eq!(sign_in(&mut alerts, from("laptop"), NOW + MINUTE), output(&[], &[]));
+    let new = output(&["sign_in.new_device"], &[MailContent::NewDevice { others: 0 }]);
     assert_eq!(sign_in(&mut alerts, from("phone"), NOW + DAY), new);
-    assert_eq!(sign_in(&mut alerts, from("phone"), NOW + DAY), told(&[], &[]));
+    assert_eq!(sign_in(&mut alerts, from("phone"), NOW + DAY), output(&[], &[]));
     let program = |agent: &str, network: &str| {
         let (user_agent, network) = (Some(agent.to_owned()), Some(network.to_owned()));
         SignIn { device: DeviceKey::program(&Device { user_agent, network }), ..from("") }
@@ -104,7 +108,7 @@ fn an_alert_names_device_place_and_client_and_goes_to_the_person_with_its_link()
     assert_eq!(mail.asked.unwrap().network.as_deref(), Some("203.0.113.0/24"));
     let silent = SignIn { to: None, ..from("phone") };
     let without_mail = sign_in(&mut alerts, silent, NOW + MINUTE);
-    assert_eq!(without_mail, told(&["sign_in.new_device"], &[]));
+    assert_eq!(without_mail, output(&["sign_in.new_device"], &[]));
 }
 
 #[test]
@@ -134,7 +138,7 @@ fn devices_are_bounded_in_number_and_time_and_an_empty_list_is_no_first_sign_in(
     assert_eq!((idle.records, alerts.devices()), (vec!["sign_in.new_device"], 1));
     let mut used = with_laptop();
     for day in 1..400 {
-        assert_eq!(sign_in(&mut used, from("laptop"), NOW + day * DAY), told(&[], &[]), "{day}");
+        assert_eq!(sign_in(&mut used, from("laptop"), NOW + day * DAY), output(&[], &[]), "{day}");
     }
 }
 
@@ -144,20 +148,20 @@ fn a_journey_that_no_person_makes_is_told_and_one_by_aeroplane_is_not() {
     sign_in(&mut alerts, at(LISBON, from("laptop")), NOW);
     let soon = sign_in(&mut alerts.clone(), at(SYDNEY, from("laptop")), NOW + 60 * MINUTE);
     let mail = MailContent::ImpossibleTravel { others: 0 };
-    assert_eq!(soon, told(&["sign_in.impossible_travel"], std::slice::from_ref(&mail)));
+    assert_eq!(soon, output(&["sign_in.impossible_travel"], std::slice::from_ref(&mail)));
     let both = sign_in(&mut alerts.clone(), at(SYDNEY, from("phone")), NOW + 60 * MINUTE);
     let events = ["sign_in.new_device", "sign_in.impossible_travel"];
-    assert_eq!(both, told(&events, &[mail]), "one mail for one sign-in");
+    assert_eq!(both, output(&events, &[mail]), "one mail for one sign-in");
     let flown = sign_in(&mut alerts.clone(), at(SYDNEY, from("laptop")), NOW + DAY);
-    assert_eq!(flown, told(&[], &[]));
+    assert_eq!(flown, output(&[], &[]));
     let near = sign_in(&mut alerts.clone(), at((41.15, -8.61), from("laptop")), NOW);
-    assert_eq!(near, told(&[], &[]), "a database is not so exact");
+    assert_eq!(near, output(&[], &[]), "a database is not so exact");
     let unknown = sign_in(&mut alerts, from("laptop"), NOW + MINUTE);
-    assert_eq!(unknown, told(&[], &[]), "no place is no journey");
+    assert_eq!(unknown, output(&[], &[]), "no place is no journey");
     let back = sign_in(&mut alerts, at(SYDNEY, from("laptop")), NOW - DAY);
     assert_eq!(back.records, ["sign_in.impossible_travel"], "a clock that went back hides nothing");
     let mut first = AccountAlerts::default();
-    assert_eq!(sign_in(&mut first, at(SYDNEY, from("laptop")), NOW), told(&[], &[]));
+    assert_eq!(sign_in(&mut first, at(SYDNEY, from("laptop")), NOW), output(&[], &[]));
 }
 
 #[test]
@@ -173,9 +177,9 @@ fn a_flood_becomes_one_mail_and_a_digest_that_counts_the_others() {
     assert_eq!(alerts.listings(), [Listing::new(ALERT_DIGESTS, "", rank(due))]);
     let to = from("x").to;
     assert_eq!(ask(&mut alerts, &digest(to.clone()), due - MINUTE), Err(Refusal::NotDue));
-    let counted = told(&[], &[MailContent::AlertDigest { folded: 99 }]);
+    let counted = output(&[], &[MailContent::AlertDigest { folded: 99 }]);
     assert_eq!(ask(&mut alerts.clone(), &digest(to.clone()), due), Ok(counted));
-    assert_eq!(ask(&mut alerts.clone(), &digest(None), due), Ok(told(&[], &[])));
+    assert_eq!(ask(&mut alerts.clone(), &digest(None), due), Ok(output(&[], &[])));
     // Without a digest the next mail says it.
     let next = sign_in(&mut alerts.clone(), from("later"), due);
     assert_eq!(next.mails, [MailContent::NewDevice { others: 99 }]);
@@ -209,13 +213,13 @@ fn a_report_is_decided_once_and_within_seven_days() {
     assert_eq!(late, Err(Refusal::ReportOver));
     assert!(!alerts.takes_report(&report("future", NOW + DAY), NOW));
     let denied = ask(&mut alerts, &decide(&one, false), last);
-    assert_eq!(denied, Ok(told(&["account.report_denied"], &[])));
+    assert_eq!(denied, Ok(output(&["account.report_denied"], &[])));
     assert_eq!(alerts.devices(), 1, "a no changes nothing");
     for allow in [true, false] {
         assert_eq!(ask(&mut alerts, &decide(&one, allow), last), Err(Refusal::ReportOver));
     }
     let reported = ask(&mut alerts, &decide(&other, true), last);
-    assert_eq!(reported, Ok(told(&["account.reported"], &[])));
+    assert_eq!(reported, Ok(output(&["account.reported"], &[])));
     assert_eq!(alerts.devices(), 0);
     let anew = sign_in(&mut alerts, from("laptop"), last);
     assert_eq!(anew.records, ["sign_in.new_device"], "after a report each device is new");

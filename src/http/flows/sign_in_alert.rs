@@ -4,7 +4,7 @@ use super::{answering::FreshSecrets, opened::Opened, origin};
 use crate::{
     domain::{
         account::Known,
-        account_alerts::{AlertRecipient, DeviceKey, SignIn},
+        account_alerts::{DeviceKey, SignIn},
         flow::Channel,
         message::RequestOrigin,
         place::Place,
@@ -32,11 +32,7 @@ pub(super) async fn of(
         address.map_or_else(Place::default, |address| app.alerts.geo.place(address, locale));
     let origin = origin::of(app, opened).await;
     let origin = RequestOrigin { place: place.name.clone(), ..origin };
-    let to = known.filter(|_| app.channels().mail).map(|known| AlertRecipient {
-        email: known.email.clone(),
-        locale,
-        report: report_link::link(app, known),
-    });
+    let to = known.and_then(|known| report_link::recipient(app, known));
     Some(Box::new(SignIn {
         account: account.to_owned(),
         device,

@@ -7,8 +7,7 @@ use crate::{
     actors::{Bound, Failure, HydrateError, RepeatedWork},
     domain::{
         Context,
-        account::Known,
-        account_alerts::{ALERT_DIGESTS, AlertRecipient, Command, rank},
+        account_alerts::{ALERT_DIGESTS, Command, rank},
     },
     http::app::App,
 };
@@ -46,12 +45,7 @@ async fn send_due(app: &App) {
 async fn send(app: &App, account: &str) -> Result<(), HydrateError> {
     let seen = app.views.accounts.peek(account).await?;
     let known = seen.machine.known().filter(|known| known.admits(app.clock.now()));
-    let recipient = |known: &Known| AlertRecipient {
-        email: known.email.clone(),
-        locale: known.locale().unwrap_or(app.settings.locale),
-        report: report_link::link(app, known),
-    };
-    let to = known.filter(|_| app.channels().mail).map(recipient);
+    let to = known.and_then(|known| report_link::recipient(app, known));
     let send = Command::SendDigest { account: account.to_owned(), to };
     match app.entities.account_alerts.ask(&Context::node(), account, send).await {
         // Another node was first, or the next mail has told it.

@@ -6,7 +6,10 @@
 use crate::{
     crypto::draw,
     domain::{
-        Fingerprint, account::Known, account_alerts::Report, assurance::AuthenticatorId,
+        Fingerprint,
+        account::Known,
+        account_alerts::{AlertRecipient, Report},
+        assurance::AuthenticatorId,
         message::ReportLink,
     },
     http::{app::App, routes},
@@ -35,6 +38,15 @@ pub fn link(app: &App, account: &Known) -> Option<ReportLink> {
     let sealed = app.crypto.vault.now().seal(PURPOSE, &[], &content, &*app.dice);
     let token = URL_SAFE_NO_PAD.encode(sealed);
     Some(ReportLink::new(app.page(page, routes::REPORT, &[("token", &token)])))
+}
+
+/// Returns who an alert goes to, with its link; none where no mail can be sent.
+pub fn recipient(app: &App, account: &Known) -> Option<AlertRecipient> {
+    app.channels().mail.then(|| AlertRecipient {
+        email: account.email.clone(),
+        locale: account.locale().unwrap_or(app.settings.locale),
+        report: link(app, account),
+    })
 }
 
 /// Reads a token, if it is one of ours. Whether it still serves is not looked at.

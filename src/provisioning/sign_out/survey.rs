@@ -224,7 +224,7 @@ impl Owner {
     }
 }
 
-/// The entries of the lists of one name, whoever owns them.
+/// The entries of the lists of one name, of every owner.
 struct Pages<'a, M> {
     store: &'a Store,
     list: &'static str,
