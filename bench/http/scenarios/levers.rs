@@ -15,10 +15,12 @@ use crate::{
 use rusqlite::Connection as Database;
 use serde_json::Value;
 use std::{
+    net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -83,13 +85,21 @@ pub async fn measure(stage: &Stage, share: f64) -> Outcome<Section> {
                 return Err("a token is refused before the lever was pulled".into());
             }
         }
-        let asked = tokio::spawn(ask(connection, uses, ended.clone()));
+        // On a thread of its own: the command is waited for on this one.
+        let asker = thread::spawn({
+            let ended = ended.clone();
+            move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+                runtime.block_on(ask(at, uses, &ended))
+            }
+        });
         let versions = Versions::of(&first)?;
         let begun = Instant::now();
         let printed = first.run("session", &arguments)?;
         let took = begun.elapsed();
         ended.store(true, Ordering::Release);
-        let Answers { refused, late } = asked.await??;
+        let Answers { refused, late } =
+            asker.join().map_err(|_| "the thread that asked has panicked")??;
         let written = versions.changed()?;
         let refused = refused.ok_or("the other node never refused")?.duration_since(begun);
         let counted: Value = serde_json::from_str(&printed)?;
@@ -118,11 +128,8 @@ fn millis(time: Duration) -> String {
 }
 
 /// Asks the other node until the command has ended, and some times more.
-async fn ask(
-    mut connection: Connection,
-    uses: [Vec<u8>; 2],
-    ended: Arc<AtomicBool>,
-) -> Outcome<Answers> {
+async fn ask(at: SocketAddr, uses: [Vec<u8>; 2], ended: &AtomicBool) -> Outcome<Answers> {
+    let mut connection = Connection::open(at).await?;
     let (mut answers, mut after) = (Answers { refused: None, late: 0 }, 0);
     for one in uses.iter().cycle() {
         let counts = ended.load(Ordering::Acquire);
