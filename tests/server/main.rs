@@ -169,6 +169,7 @@ mod rotation;
 mod rows;
 mod scim_attacks;
 mod scim_bounds;
+mod scim_bulk;
 mod scim_caller;
 mod scim_directories;
 mod scim_groups;
