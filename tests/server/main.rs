@@ -177,6 +177,7 @@ mod scim_hostile;
 mod scim_people;
 mod scim_tester;
 mod scim_tokens;
+mod scim_trail;
 mod scim_waiting;
 mod screens_account;
 mod screens_account_pages;
