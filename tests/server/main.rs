@@ -176,6 +176,7 @@ mod scim_groups;
 mod scim_hostile;
 mod scim_pages;
 mod scim_people;
+mod scim_races;
 mod scim_tester;
 mod scim_tokens;
 mod scim_trail;
