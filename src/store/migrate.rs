@@ -53,6 +53,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(7, "0007_one_tree_a_table.sql").for_sqlite().and(Triggers::Log),
     migration!(8, "0008_outbox_classes.sql").and(Triggers::Outbox),
     migration!(9, "0009_scim.sql").and(Triggers::Members),
+    migration!(10, "0010_what_directories_did.sql"),
 ];
 
 const CREATE_HISTORY: &str = "CREATE TABLE IF NOT EXISTS schema_history (\

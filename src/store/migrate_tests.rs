@@ -128,3 +128,24 @@ async fn what_was_written_stays_when_a_table_gets_one_tree() {
     let hidden = connection.fetch("SELECT rowid FROM security_log", &[]).await;
     assert!(hidden.is_err(), "its key is its only tree");
 }
+
+#[tokio::test]
+async fn what_directories_did_is_read_by_its_index_and_not_by_the_whole_trail() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut connection = open(&folder).await;
+    migrate(&mut connection, NOW).await.unwrap();
+    let plan = format!("EXPLAIN QUERY PLAN {}", crate::store::sql::TRAIL_OF_DIRECTORIES);
+    let values = [
+        Value::Text("acme"),
+        Value::Int(0),
+        Value::Int(9),
+        Value::Text(""),
+        Value::Int(9),
+        Value::Text(""),
+        Value::Int(0),
+        Value::Int(50),
+    ];
+    let rows = connection.fetch(plan.leak(), &values).await.unwrap();
+    let said = rows[0].text(3).unwrap();
+    assert!(rows.len() == 1 && said.contains("security_log_of_directories"), "{said}");
+}

@@ -202,6 +202,13 @@ pub(super) const TRAIL: &str = "SELECT lane, seq, at, event, organization, kind,
        AND (at, lane, seq) < ($5, $6, $7) \
        ORDER BY at DESC, lane DESC, seq DESC LIMIT $8";
 
+// Its condition on `detail` is that of the index (migration 0010), word by word.
+pub(super) const TRAIL_OF_DIRECTORIES: &str = "SELECT lane, seq, at, event, organization, kind, id, detail \
+       FROM security_log WHERE organization = $1 AND at >= $2 AND at < $3 AND ($4 = '' OR event = $4) \
+       AND (at, lane, seq) < ($5, $6, $7) \
+       AND (detail LIKE '%\"cause\":\"scim\"%' OR (event = 'api.refused' AND detail LIKE '%\"operation\":\"scim%')) \
+       ORDER BY at DESC, lane DESC, seq DESC LIMIT $8";
+
 // The same columns, then the lane.
 pub(super) const LOG_AFTER: &str = "SELECT seq, at, event, organization, kind, id, detail, mac_key, mac, lane \
        FROM security_log WHERE (at, lane, seq) > ($1, $2, $3) \

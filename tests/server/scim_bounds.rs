@@ -115,3 +115,42 @@ async fn of_filters_that_look_at_all_users_one_runs_at_a_time() {
     assert_eq!(scim.get("/Users?filter=title+co+%22nothing%22").await.status, 200);
     server.stop().await;
 }
+
+#[tokio::test]
+async fn members_are_read_once_however_often_a_request_names_them() {
+    let options =
+        TestOptions { keys_every: Duration::from_hours(1), rates: None, ..TestOptions::default() };
+    let server = TestServer::open_in(options).await;
+    let scim = Scim::of(&server, "acme").await;
+    let mut users = Vec::new();
+    for number in 0..20 {
+        users.push(scim.user(&format!("u{number}")).await);
+    }
+    let users: Vec<&str> = users.iter().map(String::as_str).collect();
+    for number in 0..20 {
+        scim.group(&format!("g{number}"), &users[..2]).await;
+    }
+    let group = scim.group("all", &users).await;
+    let reads = async |before: u64| done(&server).await.0 - before;
+    // All of them go and come back, three hundred times in one patch.
+    let all: Vec<Value> = users[..3].iter().map(|user| json!({ "value": id(user) })).collect();
+    let again = [
+        json!({ "op": "remove", "path": "members" }),
+        json!({ "op": "add", "path": "members", "value": all }),
+    ];
+    let operations: Vec<&Value> = again.iter().cycle().take(600).collect();
+    let before = done(&server).await.0;
+    assert_eq!(scim.patch(&group, &json!(operations)).await.status, 204);
+    let read = reads(before).await;
+    assert!(read < 100, "{read} reads");
+    assert_eq!(scim.get(&group).await.json()["members"].as_array().unwrap().len(), 3);
+    // Whether any of twenty is in any of twenty Groups.
+    let named: Vec<String> =
+        users.iter().map(|user| format!("members eq \"{}\"", id(user))).collect();
+    let before = done(&server).await.0;
+    let found = scim.found("Groups", &named.join(" or ")).await;
+    let read = reads(before).await;
+    assert_eq!(found["totalResults"], 21);
+    assert!(read < 100, "{read} reads");
+    server.stop().await;
+}

@@ -69,6 +69,19 @@ async fn entra_provisions_a_person_from_the_probe_to_the_deletion() {
     assert_eq!(shown[ENTERPRISE]["manager"]["value"], "9d2b");
     assert_eq!(shown[ENTERPRISE]["employeeNumber"], "701984");
 
+    // The manager as Entra's own documents write it: the one value in an array, or the text alone.
+    for (value, manager) in [
+        (json!([{ "$ref": "../Users/77ab", "value": "77ab" }]), "77ab"),
+        (json!([{ "$ref": null, "value": "88ab" }]), "88ab"),
+        (json!("99ab"), "99ab"),
+    ] {
+        let attribute = format!("{ENTERPRISE}:manager");
+        let operation = json!([{ "op": "Replace", "path": attribute, "value": value }]);
+        let changed = scim.patch(&path, &operation).await;
+        assert_eq!(changed.status, 200, "{changed:?}");
+        assert_eq!(changed.json()[ENTERPRISE]["manager"]["value"], manager);
+    }
+
     // A person who is disabled: the truth is a text with a capital.
     for (told, active) in [("False", false), ("True", true), ("False", false)] {
         let operation = json!([{ "op": "Replace", "path": "active", "value": told }]);

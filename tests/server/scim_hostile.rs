@@ -2,7 +2,7 @@
 
 use crate::{
     person::text,
-    scim_caller::{USER, id, provisioned, refused},
+    scim_caller::{ENTERPRISE, GROUP, USER, id, provisioned, refused},
 };
 use hyper::Method;
 use serde_json::{Value, json};
@@ -240,5 +240,115 @@ async fn a_thousand_members_come_and_go_in_one_request_each() {
     let remove = json!([{ "op": "remove", "path": "members" }]);
     assert_eq!(scim.patch(&group, &remove).await.status, 204);
     assert_eq!(scim.get(&group).await.json()["members"], Value::Null);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_text_with_a_zero_is_refused_wherever_it_stands() {
+    let (server, scim) = provisioned().await;
+    let user = scim.user("eva@far.test").await;
+    let group = scim.group("g", &[]).await;
+    let before = [scim.get(&user).await.text(), scim.get(&group).await.text()];
+    let zero = "a\u{0}b";
+    let person = |name: &str, value: Value| {
+        let mut body = json!({ "schemas": [USER], "userName": "other@far.test" });
+        body[name] = value;
+        body
+    };
+    for body in [
+        person("userName", json!(zero)),
+        person("externalId", json!(zero)),
+        person("title", json!(zero)),
+        person("name", json!({ "givenName": zero })),
+        person("emails", json!([{ "value": zero }])),
+        person("addresses", json!([{ "formatted": zero }])),
+        person(ENTERPRISE, json!({ "manager": [{ "value": zero }] })),
+    ] {
+        refused(&scim.post("/Users", &body).await, 400, Some("invalidValue"));
+        refused(&scim.put(&user, &body).await, 400, Some("invalidValue"));
+    }
+    for (path, value) in [
+        ("userName", json!(zero)),
+        ("externalId", json!(zero)),
+        ("emails[type eq \"work\"].value", json!(zero)),
+        ("manager", json!([{ "value": zero }])),
+    ] {
+        let replace = json!([{ "op": "replace", "path": path, "value": value }]);
+        refused(&scim.patch(&user, &replace).await, 400, Some("invalidValue"));
+    }
+    for path in ["emails[value eq \"a\\u0000\"].value", "emails[type eq \"\u{0}\"].value"] {
+        let replace = json!([{ "op": "replace", "path": path, "value": "x" }]);
+        refused(&scim.patch(&user, &replace).await, 400, Some("invalidFilter"));
+    }
+    refused(
+        &scim.patch(&user, &json!([{ "op": "remove", "path": zero }])).await,
+        400,
+        Some("invalidPath"),
+    );
+    for operation in [
+        json!({ "op": "add", "path": "members", "value": [{ "value": zero }] }),
+        json!({ "op": "remove", "path": "members", "value": [zero] }),
+        json!({ "op": "replace", "path": "externalId", "value": zero }),
+        json!({ "op": "replace", "path": "displayName", "value": zero }),
+    ] {
+        refused(&scim.patch(&group, &json!([operation])).await, 400, Some("invalidValue"));
+    }
+    let remove = json!([{ "op": "remove", "path": "members[value eq \"a\\u0000\"]" }]);
+    refused(&scim.patch(&group, &remove).await, 400, Some("invalidFilter"));
+    let body = json!({ "schemas": [GROUP], "displayName": zero });
+    refused(&scim.post("/Groups", &body).await, 400, Some("invalidValue"));
+    let schemas = json!(["urn:ietf:params:scim:api:messages:2.0:BulkRequest"]);
+    let operations = json!([
+        { "method": "DELETE", "path": format!("/Users/{zero}") },
+        { "method": "POST", "path": "/Users", "bulkId": zero, "data": person("userName", json!(zero)) },
+    ]);
+    let done = scim.post("/Bulk", &json!({ "schemas": schemas, "Operations": operations })).await;
+    let parts = done.json()["Operations"].as_array().unwrap().clone();
+    assert!(parts.len() == 2 && parts.iter().all(|one| one["status"] == "400"), "{parts:?}");
+    for list in ["sortBy=%00", "filter=%00", "cursor=%00", "cursor=YWNtZQAAAAA"] {
+        let answer = scim.get(&format!("/Users?{list}")).await;
+        assert_eq!(answer.status, 400, "{list}: {answer:?}");
+    }
+    // A name that no attribute has asks for nothing.
+    assert_eq!(scim.get("/Users?attributes=%00").await.status, 200);
+    assert_eq!([scim.get(&user).await.text(), scim.get(&group).await.text()], before);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn names_that_differ_by_case_alone_are_one_in_every_script() {
+    let (server, scim) = provisioned().await;
+    for (one, other) in [
+        ("Éva Ångström", "éVA åNGSTRÖM"),
+        ("ΣΟΦΙΑ", "σοφια"),
+        ("ДМИТРИЙ", "дмитрий"),
+        // The sign of kelvin is a K, and the capital of Istanbul an i with its dot.
+        ("\u{212a}elvin", "kelvin"),
+        ("\u{130}stanbul", "i\u{307}stanbul"),
+    ] {
+        let user = scim.user(one).await;
+        let body = json!({ "schemas": [USER], "userName": other });
+        refused(&scim.post("/Users", &body).await, 409, Some("uniqueness"));
+        for name in [one, other] {
+            let found = scim.found("Users", &format!("userName eq \"{name}\"")).await;
+            assert_eq!(found["Resources"][0]["id"], id(&user), "{name}");
+        }
+        // Its own name in another case is a change of the name, and stays its own.
+        assert_eq!(scim.put(&user, &body).await.json()["userName"], other);
+        refused(
+            &scim.post("/Users", &json!({ "schemas": [USER], "userName": one })).await,
+            409,
+            Some("uniqueness"),
+        );
+    }
+    // What tells upper from lower case does.
+    for external_id in ["Abc", "abc"] {
+        let body = json!({ "schemas": [USER], "userName": external_id.repeat(2) + external_id, "externalId": external_id });
+        let made = scim.post("/Users", &body).await;
+        let expected = if external_id == "Abc" { 201 } else { 409 };
+        assert_eq!(made.status, expected, "{made:?}");
+    }
+    let body = json!({ "schemas": [USER], "userName": "another", "externalId": "abc" });
+    assert_eq!(scim.post("/Users", &body).await.status, 201);
     server.stop().await;
 }

@@ -40,7 +40,7 @@ async fn an_administrator_connects_a_directory_and_sees_what_it_did_and_was_refu
         "{}",
         visitor.html()
     );
-    assert!(visitor.says("Nothing among the last entries of the trail."), "{}", visitor.html());
+    assert!(visitor.says("Nothing in the trail."), "{}", visitor.html());
     send(&mut visitor, "createApiKey", &[("name", "<i>Entra</i>")]).await;
     visitor.shows("Keep this key");
     let html = visitor.html();

@@ -5,7 +5,8 @@
 //! 1. [`Bulk::read`] reads the body and finds the order: what is referred to comes first.
 //! 2. [`Bulk::take_next`] gives the next operation, with `bulkId:…` replaced by identifiers.
 //! 3. [`Bulk::report`] keeps the result. After `failOnErrors` failures nothing follows.
-//! 4. [`Bulk::response`] makes the body of the answer.
+//! 4. [`Bulk::take_refusals`] tells what was refused since it was last asked.
+//! 5. [`Bulk::response`] makes the body of the answer.
 //!
 //! An operation fails by itself, without being given out, if it is malformed (400), if it refers to a
 //! bulkId that is not there (400), to an operation that failed (409), or in a circle (409).
@@ -41,6 +42,16 @@ pub struct Bulk {
     order: VecDeque<usize>,
     failures_allowed: Option<u64>,
     failures: u64,
+    /// What was refused and not told yet.
+    refusals: Vec<BulkRefusal>,
+}
+
+/// An operation that was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BulkRefusal {
+    /// Where that could be read.
+    pub operation: Option<(Method, Endpoint)>,
+    pub error: ScimError,
 }
 
 /// What became of one operation.
@@ -51,8 +62,8 @@ pub struct BulkResult {
     pub id: Option<String>,
     pub location: Option<String>,
     pub version: Option<String>,
-    /// The error message where it failed.
-    pub response: Option<Value>,
+    /// Why it failed.
+    pub error: Option<ScimError>,
 }
 
 impl Bulk {
@@ -78,7 +89,7 @@ impl Bulk {
         let places = find_places(&entries)?;
         let results = vec![None; entries.len()];
         let order = sort(&entries, &places);
-        Ok(Self { entries, results, order, failures_allowed, failures: 0 })
+        Ok(Self { entries, results, order, failures_allowed, failures: 0, refusals: Vec::new() })
     }
 
     /// Returns the next operation, or `None` where all are done or too many failed.
@@ -96,16 +107,32 @@ impl Bulk {
     /// Keeps what became of the operation with this place.
     pub fn report(&mut self, place: usize, result: BulkResult) {
         self.failures += u64::from(!result.is_success());
+        if let Some(error) = &result.error {
+            let operation = self.entries.get(place).and_then(Entry::what);
+            self.refusals.push(BulkRefusal { operation, error: error.clone() });
+        }
         if let Some(kept) = self.results.get_mut(place) {
             *kept = Some(result);
         }
     }
 
-    /// Returns the body of the answer. What was not begun is not in it.
-    pub fn response(&self) -> Value {
+    /// Tells what was refused since it was last asked.
+    pub fn take_refusals(&mut self) -> Vec<BulkRefusal> {
+        std::mem::take(&mut self.refusals)
+    }
+
+    /// Returns the body of the answer. What was not begun is not in it. `base` is the address of the SCIM service,
+    /// without a slash at its end.
+    pub fn response(&self, base: &str) -> Value {
+        let ids = self.known_ids();
         let done = self.entries.iter().zip(&self.results);
-        let operations: Vec<Value> =
-            done.filter_map(|(entry, result)| Some(show(entry, result.as_ref()?))).collect();
+        let operations: Vec<Value> = done
+            .filter_map(|(entry, result)| {
+                let result = result.as_ref()?;
+                let location = result.location.clone().or_else(|| locate(entry, &ids, base));
+                Some(show(entry, result, location.as_deref()))
+            })
+            .collect();
         json!({ "schemas": [BULK_RESPONSE], "Operations": operations })
     }
 
@@ -168,7 +195,7 @@ enum Reference<'a> {
 
 impl BulkResult {
     pub fn failure(why: &ScimError) -> Self {
-        Self { status: why.status, response: Some(why.to_json()), ..Self::default() }
+        Self { status: why.status, error: Some(why.clone()), ..Self::default() }
     }
 
     fn is_success(&self) -> bool {
@@ -211,7 +238,21 @@ fn sort(entries: &[Entry], places: &BTreeMap<&str, usize>) -> VecDeque<usize> {
     order
 }
 
-fn show(entry: &Entry, result: &BulkResult) -> Value {
+/// Returns the address of the resource that an operation names, also where it failed or the resource is gone: a POST
+/// alone may be without one (RFC 7644 §3.7).
+fn locate(entry: &Entry, ids: &BTreeMap<&str, Reference<'_>>, base: &str) -> Option<String> {
+    let (endpoint, id) = entry.target.as_ref()?;
+    let id = match reference::read(id.as_deref()?) {
+        None => id.as_deref()?,
+        Some(bulk_id) => match ids.get(bulk_id)? {
+            Reference::Known(id) => *id,
+            Reference::Failed | Reference::Open => return None,
+        },
+    };
+    Some(format!("{base}/{}/{id}", endpoint.name()))
+}
+
+fn show(entry: &Entry, result: &BulkResult, location: Option<&str>) -> Value {
     let mut shown = Map::new();
     let mut put = |name: &str, value: Option<&str>| {
         if let Some(value) = value {
@@ -221,10 +262,10 @@ fn show(entry: &Entry, result: &BulkResult) -> Value {
     put("method", entry.method_name());
     put("bulkId", entry.bulk_id.as_deref());
     put("version", result.version.as_deref());
-    put("location", result.location.as_deref());
+    put("location", location);
     put("status", Some(&result.status.to_string()));
-    if let Some(response) = &result.response {
-        shown.insert("response".to_owned(), response.clone());
+    if let Some(error) = &result.error {
+        shown.insert("response".to_owned(), error.to_json());
     }
     Value::Object(shown)
 }

@@ -112,6 +112,11 @@ impl Filter {
     pub fn matches(&self, document: &Map<String, Value>) -> bool {
         self.root.matches(document)
     }
+
+    /// Counts its comparisons: so often a document is looked at.
+    pub fn comparisons(&self) -> usize {
+        self.root.comparisons()
+    }
 }
 
 impl Node {
@@ -123,6 +128,15 @@ impl Node {
             Self::Not(node) => !node.matches(document),
             Self::Test(test) => test.matches(document),
             Self::Values(path) => path.matches(document),
+        }
+    }
+
+    pub(super) fn comparisons(&self) -> usize {
+        match self {
+            Self::And(nodes) | Self::Or(nodes) => nodes.iter().map(Self::comparisons).sum(),
+            Self::Not(node) => node.comparisons(),
+            Self::Test(_) => 1,
+            Self::Values(path) => path.condition.comparisons(),
         }
     }
 }

@@ -101,7 +101,7 @@ fn read_change(
         }
         Path::Values(_) => {
             let detail = "a member is not changed: it is added or removed";
-            return Err(ScimError::invalid_path(detail));
+            return Err(ScimError::mutability(detail));
         }
         Path::Extension(_) | Path::Password => return Ok(None),
     };
@@ -110,7 +110,7 @@ fn read_change(
     match (name, verb) {
         _ if target.sub_attribute.is_some() => {
             let detail = "a member is not changed: it is added or removed";
-            Err(ScimError::invalid_path(detail))
+            Err(ScimError::mutability(detail))
         }
         ("displayName", Verb::Remove) => check_display_name(None).map(|_| None),
         ("displayName", _) => Ok(Some(GroupChange::DisplayName(check_display_name(text()?)?))),

@@ -2,7 +2,9 @@
 //!
 //! An operation without a path is taken as one operation for each member of its value. The name of
 //! such a member may be a path itself, as Entra and Okta send it. There read-only and unknown
-//! attributes are ignored as in a PUT; in a path they are refused.
+//! attributes are ignored as in a PUT; in a path they are refused. A required attribute is never left
+//! without a value, and what is between two operations is as small as a User that is kept: no patch
+//! works on more.
 
 mod edit;
 mod path;
@@ -14,7 +16,7 @@ pub use path::Path;
 use super::{
     error::{ScimError, excerpt},
     message::{check_size, find_member, find_text, require_schema},
-    resource::User,
+    resource::{User, check_document},
     schema::ResourceType,
 };
 use serde_json::{Map, Value};
@@ -24,6 +26,9 @@ pub const PATCH_OP: &str = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
 
 /// The most changes in one request. An operation without a path counts once for each attribute.
 pub const MAX_OPERATIONS: usize = 1000;
+
+/// The most comparisons in the paths of one request.
+pub const MAX_COMPARISONS: usize = 1000;
 
 /// Operations in the order in which they are applied.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +60,7 @@ impl Patch {
         let Some(Value::Array(given)) = find_member(body, "Operations")? else {
             return Err(ScimError::invalid_syntax("`Operations` is an array"));
         };
-        let mut operations = Vec::new();
+        let (mut operations, mut comparisons, mut counted) = (Vec::new(), 0, 0);
         for one in given {
             let Value::Object(one) = one else {
                 return Err(ScimError::invalid_syntax("an operation is an object"));
@@ -63,6 +68,13 @@ impl Patch {
             read_operation(one, resource_type, &mut operations)?;
             if operations.len() > MAX_OPERATIONS {
                 let detail = format!("a patch has at most {MAX_OPERATIONS} changes");
+                return Err(ScimError::too_large(detail));
+            }
+            let more = operations.iter().skip(counted).map(Operation::comparisons);
+            comparisons += more.sum::<usize>();
+            counted = operations.len();
+            if comparisons > MAX_COMPARISONS {
+                let detail = format!("a patch has at most {MAX_COMPARISONS} comparisons");
                 return Err(ScimError::too_large(detail));
             }
         }
@@ -74,6 +86,7 @@ impl Patch {
         let mut attributes = user.attributes().clone();
         for operation in &self.operations {
             operation.edit(&mut attributes)?;
+            check_document(&attributes)?;
         }
         let next = User::check(&attributes)?;
         let changed = next != *user;
@@ -98,7 +111,7 @@ fn read_operation(
         let path = Path::parse(path, resource_type)?;
         path.check_mutability()?;
         if path != Path::Password {
-            operations.push(Operation { verb, path, value: value.cloned() });
+            operations.push(Operation::new(verb, path, value.cloned())?);
         }
         return Ok(());
     }
@@ -110,11 +123,34 @@ fn read_operation(
             for (name, member) in members {
                 let Some(path) = Path::of_member(name, resource_type)? else { continue };
                 let value = Some(member.clone()).filter(|value| !value.is_null());
-                operations.push(Operation { verb, path, value });
+                operations.push(Operation::new(verb, path, value)?);
             }
             Ok(())
         }
         _ => Err(ScimError::invalid_value("without a path `value` is an object")),
+    }
+}
+
+impl Operation {
+    /// Refuses one that leaves a required attribute without a value (RFC 7644 §3.5.2.2).
+    fn new(verb: Verb, path: Path, value: Option<Value>) -> Result<Self, ScimError> {
+        let unassigns = match verb {
+            Verb::Add => false,
+            Verb::Replace => value.is_none(),
+            Verb::Remove => true,
+        };
+        match path.required() {
+            Some(name) if unassigns => Err(ScimError::mutability(format!("`{name}` is required"))),
+            _ => Ok(Self { verb, path, value }),
+        }
+    }
+
+    /// Counts the comparisons that find its values.
+    fn comparisons(&self) -> usize {
+        match &self.path {
+            Path::Values(values) => values.condition.comparisons(),
+            Path::Extension(_) | Path::Attribute(_) | Path::Password => 0,
+        }
     }
 }
 

@@ -34,6 +34,11 @@ impl Projection {
         Self { resource_type, choice: Choice::Default }
     }
 
+    /// Returns the type of the resources that it is for.
+    pub fn resource_type(&self) -> &'static ResourceType {
+        self.resource_type
+    }
+
     /// Reads the names of both parameters. A name that the schema does not know is ignored.
     ///
     /// RFC 7644 §3.9 lets a client give one of them. Both together are refused, for a client that sends

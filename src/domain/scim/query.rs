@@ -5,7 +5,7 @@ mod sort;
 #[cfg(test)]
 mod tests;
 
-pub use sort::{Sort, SortKey};
+pub use sort::{Sort, SortKey, SortPlace};
 
 use super::{
     error::{ScimError, excerpt},

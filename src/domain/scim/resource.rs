@@ -158,7 +158,8 @@ fn read_known(
     Ok(read)
 }
 
-fn check_document(attributes: &Map<String, Value>) -> Result<(), ScimError> {
+/// Checks the size of what is kept.
+pub(super) fn check_document(attributes: &Map<String, Value>) -> Result<(), ScimError> {
     let length = serde_json::to_vec(attributes).map_or(usize::MAX, |text| text.len());
     if length > MAX_DOCUMENT {
         let detail = format!("a resource has at most {MAX_DOCUMENT} bytes");

@@ -4,6 +4,7 @@
 //!
 //! - `"True"` and `"False"` for a boolean (Entra);
 //! - one value where an array of values is wanted;
+//! - an array of one where a complex value is wanted, as `manager` (Entra);
 //! - a plain text for a complex value that has a `value`, as `manager` (Entra) or a member.
 //!
 //! A number is no text and a text is no number.
@@ -47,6 +48,13 @@ pub(super) fn read_single(
         (AttributeType::Complex, Value::Object(members)) => {
             let read = read_complex(attribute, members)?;
             Ok((!read.is_empty()).then_some(Value::Object(read)))
+        }
+        (AttributeType::Complex, Value::Array(values)) if !attribute.multi_valued => {
+            match values.as_slice() {
+                [] => Ok(None),
+                [single] => read_single(attribute, single),
+                _ => Err(mismatch(attribute)),
+            }
         }
         (AttributeType::Complex, Value::String(_)) => match attribute.sub_attribute("value") {
             Some(part) => {

@@ -13,8 +13,9 @@ use crate::{
     store::views::{LogEntry, LogPlace, Trail},
 };
 
-pub const FILTERS: [(&str, &str); 3] = [
+pub const FILTERS: [(&str, &str); 4] = [
     ("event", "Entries of this event alone."),
+    ("cause", "`scim`: what directories did and were refused alone."),
     ("since", "Not before this time (RFC 3339)."),
     ("until", "Before this time (RFC 3339)."),
 ];
@@ -38,6 +39,7 @@ pub fn shown(entry: &LogEntry) -> Entry {
 pub struct Filter {
     organization: String,
     event: Option<String>,
+    of_directories: bool,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
 }
@@ -47,6 +49,11 @@ impl Filter {
         Ok(Self {
             organization: call.caller.organization.clone(),
             event: call.query("event").map(str::to_owned),
+            of_directories: match call.query("cause") {
+                None => false,
+                Some("scim") => true,
+                Some(_) => return Err(wrong_parameter("cause", "is `scim`")),
+            },
             since: time(call, "since")?,
             until: time(call, "until")?,
         })
@@ -62,6 +69,7 @@ impl Filter {
         let trail = Trail {
             organization: &self.organization,
             event: self.event.as_deref(),
+            of_directories: self.of_directories,
             since: self.since,
             until: self.until,
             before,

@@ -13,6 +13,7 @@ use crate::{
             registrations::Registrations,
             request_permits::{Limits, RequestPermits},
             scans::Scans,
+            scim_bounds::ScimBounds,
             user_code_guesses::UserCodeGuesses,
         },
         vitals::Vitals,
@@ -32,6 +33,7 @@ pub(in crate::http) struct Limiters {
     pub registrations: Registrations,
     pub request_permits: RequestPermits,
     pub scans: Scans,
+    pub scim: ScimBounds,
     pub user_code_guesses: UserCodeGuesses,
 }
 
@@ -61,6 +63,7 @@ impl Limiters {
             registrations: Registrations::new(limited, limits.unused_clients),
             request_permits: RequestPermits::new(limits, addresses),
             scans: Scans::default(),
+            scim: limits.scim,
             user_code_guesses: UserCodeGuesses::new(limited),
         })
     }

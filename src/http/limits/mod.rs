@@ -9,6 +9,7 @@ pub mod refusals;
 pub mod registrations;
 pub mod request_permits;
 pub mod scans;
+pub mod scim_bounds;
 pub mod user_code_guesses;
 
 pub use super::purpose;

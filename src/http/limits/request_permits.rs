@@ -6,6 +6,7 @@
 //! been sent is counted by the transport. One address holds only some of the permits of either kind,
 //! and the last of them go to addresses that hold none.
 
+use super::scim_bounds::ScimBounds;
 use crate::{
     http::answer::error::Stopped,
     transport::{AddressCounts, AddressRules, machine},
@@ -34,6 +35,8 @@ pub struct Limits {
     pub body: Duration,
     /// How long all of a request may take once its head is here.
     pub deadline: Duration,
+    /// How much one request of SCIM looks at and shows.
+    pub scim: ScimBounds,
 }
 
 impl Default for Limits {
@@ -46,6 +49,7 @@ impl Default for Limits {
             unused_clients: 10_000,
             body: Duration::from_secs(10),
             deadline: Duration::from_secs(30),
+            scim: ScimBounds::default(),
         }
     }
 }

@@ -3,11 +3,12 @@
 use super::{
     call::{ScimCall, is_conflict},
     groups,
+    operation::BULK,
     outcome::{Answer, Outcome},
     users,
 };
 use crate::{
-    domain::scim::bulk::{Bulk, BulkOperation, BulkResult, Endpoint, Method},
+    domain::scim::bulk::{Bulk, BulkOperation, BulkRefusal, BulkResult, Endpoint, Method},
     http::{answer::scim::ScimRefusal, api::Tries},
 };
 
@@ -20,13 +21,39 @@ pub async fn post(mut call: ScimCall) -> Answer {
             Err(ScimRefusal { error, .. }) => BulkResult::failure(&error),
         };
         bulk.report(place, result);
+        note_refusals(&call, &mut bulk).await;
     }
-    Ok(Outcome::of(bulk.response()))
+    // Of those that were refused before they were begun.
+    note_refusals(&call, &mut bulk).await;
+    Ok(Outcome::of(bulk.response(&call.base)))
+}
+
+/// Notes what was refused, each as the operation that it would be by itself.
+async fn note_refusals(call: &ScimCall, bulk: &mut Bulk) {
+    for BulkRefusal { operation, error } in bulk.take_refusals() {
+        let name = operation.map_or(BULK, |(method, of)| operation_name(method, of));
+        // What was done is answered all the same; that it could not be noted is in the program's own log.
+        let _noted = call.note_refusal(name, &error).await;
+    }
+}
+
+/// Returns the name of an operation in the security log.
+fn operation_name(method: Method, endpoint: Endpoint) -> &'static str {
+    match (endpoint, method) {
+        (Endpoint::Users, Method::Post) => "scimCreateUser",
+        (Endpoint::Users, Method::Put) => "scimReplaceUser",
+        (Endpoint::Users, Method::Patch) => "scimPatchUser",
+        (Endpoint::Users, Method::Delete) => "scimDeleteUser",
+        (Endpoint::Groups, Method::Post) => "scimCreateGroup",
+        (Endpoint::Groups, Method::Put) => "scimReplaceGroup",
+        (Endpoint::Groups, Method::Patch) => "scimPatchGroup",
+        (Endpoint::Groups, Method::Delete) => "scimDeleteGroup",
+    }
 }
 
 async fn carry_out(call: &mut ScimCall, operation: BulkOperation) -> Answer {
     let BulkOperation { method, endpoint, id, version, data, .. } = operation;
-    let mut part = call.part(id.as_deref(), version.as_deref(), data.unwrap_or_default());
+    let mut part = call.part(id.as_deref(), version.as_deref(), data.unwrap_or_default())?;
     let mut tries = Tries::start();
     loop {
         let answer = one(part.clone(), method, endpoint).await;

@@ -84,14 +84,32 @@ impl ScimCall {
     }
 
     /// The same call with another body, and the version that it expects: a part of a bulk request.
-    pub fn part(&self, id: Option<&str>, version: Option<&str>, body: Map<String, Value>) -> Self {
+    pub fn part(
+        &self,
+        id: Option<&str>,
+        version: Option<&str>,
+        body: Map<String, Value>,
+    ) -> Result<Self, ScimRefusal> {
         let mut headers = HeaderMap::new();
-        if let Some(version) = version.and_then(|version| version.parse().ok()) {
-            headers.insert(header::IF_MATCH, version);
+        if let Some(version) = version {
+            let refuse = |_| ScimError::invalid_value("`version` is an entity tag");
+            headers.insert(header::IF_MATCH, version.parse().map_err(refuse)?);
         }
         let params = id.map(|id| ("id".to_owned(), id.to_owned())).into_iter().collect();
         let incoming = Arc::new(Incoming { headers, params, query: Vec::new() });
-        Self { incoming, body: Arc::new(body), ..self.clone() }
+        Ok(Self { incoming, body: Arc::new(body), ..self.clone() })
+    }
+
+    /// Notes a refusal of an operation, if an administrator must know of it.
+    pub async fn note_refusal(
+        &self,
+        operation: &'static str,
+        error: &ScimError,
+    ) -> Result<(), Problem> {
+        match noted(error) {
+            Some(code) => api::note_refusal(&self.app, &self.caller, operation, code).await,
+            None => Ok(()),
+        }
     }
 
     /// Begins a change that happens only while the caller holds what they need.

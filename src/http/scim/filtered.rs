@@ -2,6 +2,7 @@
 
 use super::{
     call::ScimCall,
+    turns::Turns,
     user_view::{self, Member},
 };
 use crate::{
@@ -9,32 +10,31 @@ use crate::{
     domain::{
         account::{EMAIL_ADDRESSES, normalise_email},
         membership::{
-            MEMBERS, MEMBERSHIP_PAIRS, Membership, SCIM_EXTERNAL_IDS, SCIM_USER_NAMES,
-            external_id_in, pair, user_name_in,
+            MEMBERS, MEMBERSHIP_PAIRS, SCIM_EXTERNAL_IDS, SCIM_USER_NAMES, external_id_in, pair,
+            user_name_in,
         },
         organization,
         scim::{
             error::ScimError,
             filter::{Filter, Lookup},
-            query::{Sort, SortKey},
+            query::{Sort, SortPlace},
         },
     },
     http::answer::scim::ScimRefusal,
 };
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use tokio::task::yield_now;
 
-/// So many Users are looked at for one request at most.
-pub const MOST_SCANNED: usize = 200_000;
+/// So many bytes of what a list is sorted by are kept for one request.
+const MOST_SORTED: usize = 32 * 1024 * 1024;
 
-/// So many are looked at for one page of a list that goes on by a cursor.
-const MOST_SCANNED_A_PAGE: usize = 20_000;
-
-/// How many are read and judged at once; other requests of this thread run between two parts.
-const PART: Bound = Bound::new(100);
+/// Where a User stands in the list: its rank and its id.
+pub type Place = (String, String);
 
 /// A User, and where it stands in the list.
 pub struct UserEntry {
-    pub place: (String, String),
+    pub place: Place,
     pub document: Map<String, Value>,
 }
 
@@ -63,7 +63,7 @@ pub async fn pinned(
     let Some(id) = found else { return Ok(None) };
     let seen = call.app.views.memberships.peek(&id).await?;
     let Some(member) = Member::of(&seen.machine, slug) else { return Ok(None) };
-    let document = user_view::document(call, home, (&id, seen.version), &member).await?;
+    let document = user_view::document(call, home, &id, &member).await?;
     Ok(Some(document).filter(|document| filter.matches(document)))
 }
 
@@ -82,9 +82,11 @@ pub struct Walk<'a> {
     call: &'a ScimCall,
     home: &'a organization::Known,
     filter: Option<&'a Filter>,
-    after: (String, String),
-    pub looked_at: usize,
-    pub is_over: bool,
+    /// The place of the last one that was looked at.
+    after: Place,
+    looked_at: usize,
+    is_over: bool,
+    turns: Turns,
 }
 
 impl<'a> Walk<'a> {
@@ -92,13 +94,15 @@ impl<'a> Walk<'a> {
         call: &'a ScimCall,
         home: &'a organization::Known,
         filter: Option<&'a Filter>,
-        after: (String, String),
+        after: Place,
     ) -> Self {
-        Self { call, home, filter, after, looked_at: 0, is_over: false }
+        let turns = Turns::new(filter.map_or(0, Filter::comparisons));
+        Self { call, home, filter, after, looked_at: 0, is_over: false, turns }
     }
 
     /// Reads the next part, and returns those of it that the filter admits.
-    async fn part(&mut self, bound: Bound) -> Result<Vec<UserEntry>, ScimRefusal> {
+    async fn part(&mut self, most: usize) -> Result<Vec<UserEntry>, ScimRefusal> {
+        let bound = Bound::asked(u32::try_from(most).unwrap_or(u32::MAX));
         let (call, slug) = (self.call, self.call.slug());
         let after = (self.after.0.as_str(), self.after.1.as_str());
         let page = call.app.views.memberships.page(MEMBERS, slug, after, bound).await?;
@@ -108,42 +112,44 @@ impl<'a> Walk<'a> {
             self.after = (rank.clone(), entry.id.clone());
         }
         let mut found = Vec::new();
-        for (rank, Entry { id, machine, version }) in &page {
-            let document = self.admitted(id, machine, *version).await?;
-            let place = || (rank.clone(), id.clone());
-            found.extend(document.map(|document| UserEntry { place: place(), document }));
+        for (rank, Entry { id, machine, .. }) in page {
+            let Some(member) = Member::of(&machine, slug) else { continue };
+            let document = user_view::document(call, self.home, &id, &member).await?;
+            let is_others_turn = self.turns.count(&document);
+            if self.filter.is_none_or(|filter| filter.matches(&document)) {
+                found.push(UserEntry { place: (rank, id), document });
+            }
+            if is_others_turn {
+                yield_now().await;
+            }
         }
+        yield_now().await;
         Ok(found)
     }
 
-    async fn admitted(
-        &self,
-        id: &str,
-        machine: &Membership,
-        version: i64,
-    ) -> Result<Option<Map<String, Value>>, ScimRefusal> {
-        let Some(member) = Member::of(machine, self.call.slug()) else { return Ok(None) };
-        let document = user_view::document(self.call, self.home, (id, version), &member).await?;
-        let is_admitted = self.filter.is_none_or(|filter| filter.matches(&document));
-        Ok(is_admitted.then_some(document))
-    }
-
-    /// Returns the next that are admitted, at most `count`; fewer where that would take too long, and then others may
-    /// follow.
-    pub async fn next(&mut self, count: usize) -> Result<(Vec<UserEntry>, bool), ScimRefusal> {
-        // Without a filter all that are read are shown, and one more tells whether others follow.
-        let all = Bound::asked(u32::try_from(count + 1).unwrap_or(u32::MAX));
-        let bound = if self.filter.is_none() { all } else { PART };
+    /// Returns the next that are admitted, at most `count`, and the place from which others may follow. There are fewer,
+    /// or none, where so many were looked at that the client is to ask again.
+    pub async fn next(
+        &mut self,
+        count: usize,
+    ) -> Result<(Vec<UserEntry>, Option<Place>), ScimRefusal> {
+        let most = self.call.app.limits.scim.looked_at_a_page;
         let mut page = Vec::new();
-        while !self.is_over && page.len() <= count && self.looked_at < MOST_SCANNED_A_PAGE {
-            page.extend(self.part(bound).await?);
+        while !self.is_over && page.len() <= count && self.looked_at < most {
+            let part = match self.filter {
+                // All that are read are shown, and one more tells whether others follow.
+                None => count + 1,
+                Some(_) => self.turns.begin_part().min(most - self.looked_at),
+            };
+            page.extend(self.part(part).await?);
         }
-        let is_last = self.is_over && page.len() <= count;
-        page.truncate(count);
-        if page.is_empty() && !is_last && count > 0 {
-            return Err(too_wide());
+        if page.len() > count {
+            page.truncate(count);
+            let last = page.last().map(|last| last.place.clone());
+            return Ok((page, last));
         }
-        Ok((page, is_last))
+        let after = (!self.is_over).then(|| self.after.clone());
+        Ok((page, after))
     }
 
     /// Looks at all of them, and returns those from `from` on, at most `count`, in the order that is asked for; and how
@@ -153,35 +159,66 @@ impl<'a> Walk<'a> {
         sort: Option<&Sort>,
         (from, count): (usize, usize),
     ) -> Result<(Vec<Map<String, Value>>, usize), ScimRefusal> {
-        let mut keyed: Vec<(SortKey, String)> = Vec::new();
+        let most = self.call.app.limits.scim.looked_at;
+        let mut sorted = Sorted::up_to(if count > 0 { from.saturating_add(count) } else { 0 });
         let (mut total, mut page) = (0, Vec::new());
         while !self.is_over {
-            if self.looked_at >= MOST_SCANNED {
+            let part = self.turns.begin_part();
+            let found = self.part(part).await?;
+            if self.looked_at > most {
                 return Err(too_wide());
             }
-            for UserEntry { place: (_, id), document } in self.part(PART).await? {
+            for UserEntry { place: (_, id), document } in found {
                 if let Some(sort) = sort {
-                    keyed.push((sort.key(&document), id));
+                    sorted.insert(sort.place(&document, id));
                 } else if total >= from && page.len() < count {
                     page.push(document);
                 }
                 total += 1;
             }
+            if sorted.bytes > MOST_SORTED {
+                return Err(too_wide());
+            }
         }
-        let Some(sort) = sort else { return Ok((page, total)) };
-        keyed
-            .sort_by(|one, other| sort.compare(&one.0, &other.0).then_with(|| one.1.cmp(&other.1)));
         // Their documents are read again: all of them at once would be too much to keep.
-        for (_, id) in keyed.into_iter().skip(from).take(count) {
+        for SortPlace { id, .. } in sorted.places.into_iter().skip(from).take(count) {
             let seen = self.call.app.views.memberships.peek(&id).await?;
-            page.extend(self.admitted(&id, &seen.machine, seen.version).await?);
+            let Some(member) = Member::of(&seen.machine, self.call.slug()) else { continue };
+            let document = user_view::document(self.call, self.home, &id, &member).await?;
+            // It may have changed meanwhile.
+            if self.filter.is_none_or(|filter| filter.matches(&document)) {
+                page.push(document);
+            }
         }
         Ok((page, total))
     }
 }
 
+/// The first places of a sorted list.
+struct Sorted {
+    most: usize,
+    places: BTreeSet<SortPlace>,
+    bytes: usize,
+}
+
+impl Sorted {
+    fn up_to(most: usize) -> Self {
+        Self { most, places: BTreeSet::new(), bytes: 0 }
+    }
+
+    fn insert(&mut self, place: SortPlace) {
+        let bytes = place.bytes();
+        if self.places.insert(place) {
+            self.bytes += bytes;
+        }
+        if self.places.len() > self.most {
+            self.bytes -= self.places.pop_last().map_or(0, |last| last.bytes());
+        }
+    }
+}
+
 fn too_wide() -> ScimRefusal {
-    let detail = "the filter makes the server look at too many Users: \
-                  ask for userName, externalId or id with eq";
+    let detail = "the list makes the server look at too many Users: \
+                  ask for userName, externalId or id with eq, or go on by a cursor";
     ScimError::too_many(detail).into()
 }

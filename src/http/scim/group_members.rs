@@ -9,6 +9,7 @@ use super::{
 use crate::{
     domain::{
         membership::{DirectoryEntry, Draft, Invitations, MOST_ROLES, Membership, Proposal, Word},
+        organization::Organization,
         scim::{error::ScimError, group::GroupChange},
     },
     http::answer::scim::ScimRefusal,
@@ -27,52 +28,51 @@ const PART: usize = 50;
 
 /// Who is to be in a Group, and who is not.
 #[derive(Default)]
-pub struct MemberChanges(BTreeMap<String, bool>);
+pub struct MemberChanges {
+    named: BTreeMap<String, bool>,
+    /// Who is not named is not in it.
+    replaces_all: bool,
+}
 
 impl MemberChanges {
     /// Takes one change of members; others are not its affair.
-    pub async fn take(
-        &mut self,
-        call: &ScimCall,
-        role: &str,
-        change: &GroupChange,
-    ) -> Result<(), ScimRefusal> {
+    pub fn take(&mut self, change: &GroupChange) {
         match change {
             GroupChange::AddMembers(ids) => self.set(ids, true),
             GroupChange::RemoveMembers(ids) => self.set(ids, false),
-            GroupChange::RemoveAllMembers => self.replace(call, role, &[]).await?,
-            GroupChange::ReplaceMembers(ids) => self.replace(call, role, ids).await?,
+            GroupChange::RemoveAllMembers => self.replace(&[]),
+            GroupChange::ReplaceMembers(ids) => self.replace(ids),
             GroupChange::DisplayName(_) | GroupChange::ExternalId(_) => {}
         }
-        Ok(())
     }
 
     fn set(&mut self, ids: &[String], is_in: bool) {
-        self.0.extend(ids.iter().map(|id| (id.clone(), is_in)));
+        self.named.extend(ids.iter().map(|id| (id.clone(), is_in)));
     }
 
-    async fn replace(
-        &mut self,
-        call: &ScimCall,
-        role: &str,
-        ids: &[String],
-    ) -> Result<(), ScimRefusal> {
-        let held = members(call, role, MOST_REPLACED).await?.ok_or_else(too_many)?;
-        self.0.values_mut().for_each(|is_in| *is_in = false);
-        self.set(&held, false);
+    fn replace(&mut self, ids: &[String]) {
+        self.named.clear();
+        self.replaces_all = true;
         self.set(ids, true);
-        Ok(())
     }
 
-    /// Gives the role to those who are to be in the Group, and takes it from those who are not.
+    /// Gives the role to those who are to be in the Group, and takes it from those who are not. Tells whether that changed
+    /// anything.
     pub async fn carry_out(
-        self,
+        mut self,
         call: &ScimCall,
         change: &mut ScimChange,
         role: &str,
-    ) -> Result<(), ScimRefusal> {
+    ) -> Result<bool, ScimRefusal> {
+        if self.replaces_all {
+            // Read once, however often a patch replaces all of them.
+            let held = members(call, role, MOST_REPLACED).await?.ok_or_else(too_many)?;
+            for id in held {
+                self.named.entry(id).or_insert(false);
+            }
+        }
         let mut changed = 0;
-        for (place, (id, is_in)) in self.0.into_iter().enumerate() {
+        for (place, (id, is_in)) in self.named.into_iter().enumerate() {
             if place % PART == PART - 1 {
                 yield_now().await;
             }
@@ -81,7 +81,11 @@ impl MemberChanges {
                 return Err(too_many());
             }
         }
-        Ok(())
+        if changed > 0 && self.replaces_all {
+            // Two that replace all members may change no row in common.
+            change.commit.touch::<Organization>(call.slug()).await?;
+        }
+        Ok(changed > 0)
     }
 }
 

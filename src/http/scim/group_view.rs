@@ -1,21 +1,16 @@
 //! A role as a Group.
 
-use super::call::ScimCall;
+use super::{call::ScimCall, version};
 use crate::{
     domain::{
-        Fingerprint,
         membership::{ROLE_MEMBERS, role_of},
         organization::Role,
         scim::{error::ScimError, group::Group, resource::Meta},
     },
     http::{answer::scim::ScimRefusal, time::rfc3339},
 };
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value, json};
 use tokio::task::yield_now;
-
-/// How many members are shown in one answer.
-pub const MOST_SHOWN: usize = 10_000;
 
 /// How many are read at once.
 const PAGE: u32 = 1_000;
@@ -46,18 +41,18 @@ pub async fn members(
 }
 
 /// The same, where more than can be shown is refused.
-pub async fn all_members(
-    call: &ScimCall,
-    role: &str,
-    most: usize,
-) -> Result<Vec<String>, ScimRefusal> {
-    members(call, role, most).await?.ok_or_else(|| {
-        let detail = format!(
-            "more than {MOST_SHOWN} members are not shown in one answer: \
-             ask with excludedAttributes=members"
-        );
-        ScimError::too_many(detail).into()
-    })
+pub async fn all_members(call: &ScimCall, role: &str) -> Result<Vec<String>, ScimRefusal> {
+    let found = members(call, role, call.app.limits.scim.shown_members).await?;
+    found.ok_or_else(|| too_many(call))
+}
+
+/// Refuses an answer with more members than are shown.
+pub fn too_many(call: &ScimCall) -> ScimRefusal {
+    let most = call.app.limits.scim.shown_members;
+    let detail = format!(
+        "more than {most} members are not shown in one answer: ask with excludedAttributes=members"
+    );
+    ScimError::too_many(detail).into()
 }
 
 /// Returns the document of a Group, with these members where they are shown; only then it has a version.
@@ -98,6 +93,5 @@ fn member(base: &str, id: &str) -> Value {
 pub fn version(role: &Role, members: &[String]) -> String {
     let external_id = role.group.as_ref().and_then(|group| group.external_id.as_deref());
     let said = json!([role.name, role.display_name(), external_id, members]);
-    let digest = Fingerprint::of(said.to_string().as_bytes());
-    format!("W/\"{}\"", URL_SAFE_NO_PAD.encode(&digest.bytes()[..12]))
+    version::of(&said)
 }

@@ -3,8 +3,7 @@
 use super::{
     call::{ScimCall, ScimChange},
     group_members::{MOST_CHANGED, MemberChanges},
-    group_view::{self, MOST_SHOWN},
-    listing,
+    group_view, listing,
     outcome::{Answer, Outcome},
     users::projection,
 };
@@ -78,7 +77,7 @@ pub async fn create(call: ScimCall) -> Answer {
     roles.push(Role { name: name.clone(), permissions: Vec::new(), group });
     replace_roles(&mut change, roles).await?;
     let mut member_changes = MemberChanges::default();
-    member_changes.take(&call, &name, &GroupChange::AddMembers(members)).await?;
+    member_changes.take(&GroupChange::AddMembers(members));
     member_changes.carry_out(&call, &mut change, &name).await?;
     change.finish().await?;
     answer(&call, StatusCode::CREATED, &name, &projection).await
@@ -163,28 +162,28 @@ async fn update(call: &ScimCall, changes: &[GroupChange]) -> Result<(), ScimRefu
     let mut change = call.begin().await?;
     let mut roles = change.home.roles.clone();
     let place = roles.iter().position(|role| role.name == name).ok_or_else(missing)?;
-    expect(call, &roles[place]).await?;
+    let known = roles[place].clone();
+    expect(call, &known).await?;
     let mut member_changes = MemberChanges::default();
     for one in changes {
         relabel(&mut roles, place, one)?;
-        member_changes.take(call, name, one).await?;
+        member_changes.take(one);
     }
-    if roles[place] != change.home.roles[place] {
+    let is_relabelled = roles[place] != change.home.roles[place];
+    if is_relabelled {
         let now = change.commit.at();
         let group = roles[place].group.get_or_insert_default();
         group.changed_at = now;
         replace_roles(&mut change, roles).await?;
     }
-    if changes.iter().any(replaces) {
-        // Two that replace all members may change no row in common.
+    let has_moved = member_changes.carry_out(call, &mut change, name).await?;
+    if call.expects_version() && (is_relabelled || has_moved) {
+        // Of two that expect one version the second must see what the first has made of it; and what others have changed
+        // since it was read above.
+        expect(call, &known).await?;
         change.commit.touch::<Organization>(call.slug()).await?;
     }
-    member_changes.carry_out(call, &mut change, name).await?;
     change.finish().await
-}
-
-fn replaces(change: &GroupChange) -> bool {
-    matches!(change, GroupChange::ReplaceMembers(_) | GroupChange::RemoveAllMembers)
 }
 
 /// Gives a role another label, if the change is one.
@@ -249,7 +248,7 @@ async fn expect(call: &ScimCall, role: &Role) -> Result<(), ScimRefusal> {
     if !call.expects_version() {
         return Ok(());
     }
-    let members = group_view::all_members(call, &role.name, MOST_SHOWN).await?;
+    let members = group_view::all_members(call, &role.name).await?;
     call.expect(&group_view::version(role, &members))
 }
 
@@ -281,7 +280,7 @@ async fn answer(
     let known = home.machine.known().ok_or_else(missing)?;
     let role = known.roles.iter().find(|role| role.name == name).ok_or_else(missing)?;
     let members = if projection.wants("members") {
-        Some(group_view::all_members(call, name, MOST_SHOWN).await?)
+        Some(group_view::all_members(call, name).await?)
     } else {
         None
     };

@@ -2,20 +2,21 @@
 
 use super::{
     call::ScimCall,
-    filtered::{self, UserEntry, Walk},
-    group_view::{self, MOST_SHOWN},
+    filtered::{self, Place, Walk},
+    group_list,
     outcome::{Answer, Outcome},
+    turns::Turns,
     user_change,
     user_view::{self, Member},
+    version,
 };
 use crate::{
     actors::{Bound, Entry},
     domain::{
         membership::MEMBERS,
-        organization::{self, Role},
+        organization,
         scim::{
             error::ScimError,
-            filter::{Filter, MemberNeed},
             list_response::{Position, list_response},
             query::{Query, Start},
         },
@@ -24,6 +25,7 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
+use tokio::task::yield_now;
 
 type Documents = Vec<Map<String, Value>>;
 
@@ -38,10 +40,7 @@ pub async fn users(call: &ScimCall, query: &Query) -> Answer {
         return Ok(page_of(found.into_iter().collect(), query));
     }
     match &query.start {
-        Start::Cursor(_) if query.sort.is_some() => {
-            let detail = "a list that goes on by a cursor is not sorted: use startIndex";
-            Err(ScimError::invalid_value(detail).into())
-        }
+        Start::Cursor(_) if query.sort.is_some() => Err(unsorted()),
         Start::Cursor(cursor) => by_cursor(call, home, query, cursor.as_deref()).await,
         Start::Index(start) => by_index(call, home, query, *start).await,
     }
@@ -94,10 +93,14 @@ async fn users_from(
         let list = (MEMBERS, call.slug());
         let from = u32::try_from(from).unwrap_or(u32::MAX);
         let entries = call.app.views.memberships.page_from(list, from, bound).await?;
-        for (_, Entry { id, machine, version }) in &entries {
-            if let Some(member) = Member::of(machine, call.slug()) {
-                page.push(user_view::document(call, home, (id, *version), &member).await?);
+        let mut turns = Turns::new(0);
+        for (_, Entry { id, machine, .. }) in &entries {
+            let Some(member) = Member::of(machine, call.slug()) else { continue };
+            let document = user_view::document(call, home, id, &member).await?;
+            if turns.count(&document) {
+                yield_now().await;
             }
+            page.push(document);
         }
     }
     Ok((page, total))
@@ -113,16 +116,23 @@ pub async fn everything(call: &ScimCall, of_users: &Query, of_groups: &Query) ->
     let home = home.machine.known().ok_or_else(user_change::missing)?;
     let (from, count) = (as_usize(start - 1), as_usize(of_users.count));
     let (users, user_count) = users_from(call, home, of_users, (from, count)).await?;
-    let part = (from.saturating_sub(user_count), count - users.len());
-    let (groups, group_count) = groups_from(call, home, of_groups, part).await?;
+    let found = group_list::admitted(call, home, of_groups).await?;
+    let rest = found.get(from.saturating_sub(user_count)..).unwrap_or_default();
+    let part = (count - users.len(), users.len());
+    let groups = group_list::page(call, of_groups, rest, part).await?;
     let show = |query: &Query, page: Documents| {
         let shown = page.into_iter().map(|one| Value::Object(query.projection.apply(one)));
         shown.collect::<Vec<_>>()
     };
     let mut page = show(of_users, users);
     page.extend(show(of_groups, groups));
-    let total = Some((user_count + group_count) as u64);
+    let total = Some((user_count + found.len()) as u64);
     Ok(Outcome::of(list_response(page, total, &Position::Index(start))))
+}
+
+fn unsorted() -> ScimRefusal {
+    let detail = "a list that goes on by a cursor is not sorted: use startIndex";
+    ScimError::invalid_value(detail).into()
 }
 
 async fn by_cursor(
@@ -131,134 +141,90 @@ async fn by_cursor(
     query: &Query,
     cursor: Option<&str>,
 ) -> Answer {
-    let after = match cursor.filter(|cursor| !cursor.is_empty()) {
-        None => Default::default(),
-        Some(text) => read_cursor(call.slug(), text)?,
-    };
+    let list = ListName::of(call, query);
+    let after = list.read_cursor(cursor)?.unwrap_or_default();
     let count = as_usize(query.count);
-    let (total, _scan) = match &query.filter {
+    let filter = query.filter.as_ref();
+    if count == 0 {
+        // The number is asked for alone.
+        let (_, total) = users_from(call, home, query, (0, 0)).await?;
+        return Ok(answer(Vec::new(), Some(total), query, &Position::Cursor(None)));
+    }
+    let (total, _scan) = match filter {
         None => (Some(call.app.store.counted(MEMBERS, call.slug()).await?), None),
         // How many there are would take a look at all of them.
         Some(_) => (None, Some(call.app.limits.scans.begin(call.slug())?)),
     };
-    let mut walk = Walk::new(call, home, query.filter.as_ref(), after);
-    let (page, is_last) = walk.next(count).await?;
-    let last = page.last().filter(|_| !is_last);
-    let next = last.map(|UserEntry { place, .. }| write_cursor(call.slug(), place));
+    let (page, after) = Walk::new(call, home, filter, after).next(count).await?;
+    let next = after.map(|place| list.write_cursor(&place));
     let page = page.into_iter().map(|found| found.document).collect();
     Ok(answer(page, total, query, &Position::Cursor(next)))
 }
 
-/// A cursor names the last User of a page, within one organization.
-fn write_cursor(slug: &str, (rank, id): &(String, String)) -> String {
-    URL_SAFE_NO_PAD.encode(format!("{slug}\0{rank}\0{id}"))
+/// What a cursor is good for: one list of one organization, by one filter.
+struct ListName {
+    slug: String,
+    of: String,
 }
 
-fn read_cursor(slug: &str, text: &str) -> Result<(String, String), ScimError> {
-    let read = || {
-        let text = String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
-        let mut parts = text.split('\0');
-        let (of, rank, id) = (parts.next()?, parts.next()?, parts.next()?);
-        let is_own = of == slug && parts.next().is_none();
-        is_own.then(|| (rank.to_owned(), id.to_owned()))
-    };
-    read().ok_or_else(|| ScimError::invalid_cursor("the cursor is not one of this list"))
+impl ListName {
+    fn of(call: &ScimCall, query: &Query) -> Self {
+        let filter = query.filter.as_ref().map(ToString::to_string).unwrap_or_default();
+        let of = format!("{}\0{filter}", query.projection.resource_type().name);
+        Self { slug: call.slug().to_owned(), of: version::digest(&of) }
+    }
+
+    /// A cursor names the place of the last resource that was looked at.
+    fn write_cursor(&self, (rank, id): &Place) -> String {
+        let Self { slug, of } = self;
+        URL_SAFE_NO_PAD.encode(format!("{slug}\0{of}\0{rank}\0{id}"))
+    }
+
+    /// Returns the place that a cursor names; the first page has none.
+    fn read_cursor(&self, cursor: Option<&str>) -> Result<Option<Place>, ScimError> {
+        let Some(text) = cursor.filter(|cursor| !cursor.is_empty()) else { return Ok(None) };
+        let read = || {
+            let text = String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
+            let parts: Vec<&str> = text.split('\0').collect();
+            let [slug, of, rank, id] = *parts else { return None };
+            let is_own = slug == self.slug && of == self.of;
+            is_own.then(|| (rank.to_owned(), id.to_owned()))
+        };
+        let refuse = || ScimError::invalid_cursor("the cursor is not one of this list");
+        read().map(Some).ok_or_else(refuse)
+    }
 }
 
 fn as_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Answers with a page of Groups: an organization has few, and they are one row.
+/// Answers with a page of Groups.
 pub async fn groups(call: &ScimCall, query: &Query) -> Answer {
+    if matches!(query.start, Start::Cursor(_)) && query.sort.is_some() {
+        return Err(unsorted());
+    }
     let seen = call.app.views.organizations.look_anew(call.slug()).await?;
     let home = seen.machine.known().ok_or_else(user_change::missing)?;
-    let (from, by_cursor) = match &query.start {
-        Start::Index(start) => (as_usize(start - 1), false),
-        Start::Cursor(cursor) => (group_cursor(call.slug(), cursor.as_deref())?, true),
+    let list = ListName::of(call, query);
+    let found = group_list::admitted(call, home, query).await?;
+    let from = match &query.start {
+        Start::Index(start) => found.len().min(as_usize(start - 1)),
+        // By their names, so that none is passed over where one before it is deleted meanwhile.
+        Start::Cursor(cursor) => match list.read_cursor(cursor.as_deref())? {
+            None => 0,
+            Some((_, last)) => found.partition_point(|one| one.role.name <= last),
+        },
     };
-    let part = (from, as_usize(query.count));
-    let (page, total) = groups_from(call, home, query, part).await?;
-    let end = from.saturating_add(page.len());
-    let next = || write_cursor(call.slug(), &("groups".to_owned(), end.to_string()));
-    let position = if by_cursor {
-        Position::Cursor((end < total).then(next))
-    } else {
-        Position::Index(from as u64 + 1)
+    let page = group_list::page(call, query, &found[from..], (as_usize(query.count), 0)).await?;
+    let end = from + page.len();
+    let position = match &query.start {
+        Start::Index(start) => Position::Index(*start),
+        Start::Cursor(_) => {
+            let last = found[from..end].last().filter(|_| end < found.len());
+            let next = last.map(|last| (String::new(), last.role.name.clone()));
+            Position::Cursor(next.map(|place| list.write_cursor(&place)))
+        }
     };
-    Ok(answer(page, Some(total), query, &position))
-}
-
-/// Returns so many Groups after the first `from`, and how many there are.
-async fn groups_from(
-    call: &ScimCall,
-    home: &organization::Known,
-    query: &Query,
-    (from, count): (usize, usize),
-) -> Result<(Documents, usize), ScimRefusal> {
-    let mut roles: Vec<&Role> = home.roles.iter().collect();
-    roles.sort_by(|one, other| one.name.cmp(&other.name));
-    let mut admitted: Vec<(&Role, Map<String, Value>)> = Vec::new();
-    let mut budget = MOST_SHOWN;
-    for role in roles {
-        let members = match &query.filter {
-            None => None,
-            Some(filter) => needed(call, filter, role, &mut budget).await?,
-        };
-        let document = group_view::document(&call.base, role, members.as_deref());
-        if query.filter.as_ref().is_none_or(|filter| filter.matches(&document)) {
-            admitted.push((role, document));
-        }
-    }
-    if let Some(sort) = &query.sort {
-        admitted.sort_by(|(_, one), (_, other)| sort.compare(&sort.key(one), &sort.key(other)));
-    }
-    let total = admitted.len();
-    let mut page = Vec::new();
-    let mut budget = MOST_SHOWN;
-    for (role, document) in admitted.into_iter().skip(from).take(count) {
-        if !query.projection.wants("members") {
-            page.push(document);
-            continue;
-        }
-        let members = group_view::all_members(call, &role.name, budget).await?;
-        budget -= members.len();
-        page.push(group_view::document(&call.base, role, Some(&members)));
-    }
-    Ok((page, total))
-}
-
-fn group_cursor(slug: &str, cursor: Option<&str>) -> Result<usize, ScimError> {
-    let Some(text) = cursor.filter(|cursor| !cursor.is_empty()) else { return Ok(0) };
-    let (list, from) = read_cursor(slug, text)?;
-    let from = from.parse().ok().filter(|_| list == "groups");
-    from.ok_or_else(|| ScimError::invalid_cursor("the cursor is not one of this list"))
-}
-
-/// Reads those members of a Group that a filter must see.
-async fn needed(
-    call: &ScimCall,
-    filter: &Filter,
-    role: &Role,
-    budget: &mut usize,
-) -> Result<Option<Vec<String>>, ScimRefusal> {
-    match filter.member_need() {
-        MemberNeed::None => Ok(None),
-        MemberNeed::These(ids) => {
-            let mut held = Vec::new();
-            for id in ids {
-                let seen = call.app.views.memberships.peek(&id).await?;
-                let member = Member::of(&seen.machine, call.slug());
-                if member.is_some_and(|member| member.roles().contains(&role.name)) {
-                    held.push(id);
-                }
-            }
-            Ok(Some(held))
-        }
-        MemberNeed::All => {
-            let members = group_view::all_members(call, &role.name, *budget).await?;
-            *budget -= members.len();
-            Ok(Some(members))
-        }
-    }
+    Ok(answer(page, Some(found.len()), query, &position))
 }

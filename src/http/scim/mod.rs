@@ -15,6 +15,7 @@ mod bulk;
 mod call;
 mod discovery;
 mod filtered;
+mod group_list;
 mod group_members;
 mod group_view;
 mod groups;
@@ -23,9 +24,11 @@ mod invite;
 mod listing;
 mod operation;
 mod outcome;
+mod turns;
 mod user_change;
 mod user_view;
 mod users;
+mod version;
 
 pub use invitation_worker::inviting;
 

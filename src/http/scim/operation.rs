@@ -23,6 +23,9 @@ use std::{future::Future, pin::Pin};
 /// The permission that every operation needs.
 pub const PERMISSION: &str = PROVISION;
 
+/// The name of the operation that does several.
+pub const BULK: &str = "scimBulk";
+
 type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 /// One operation of SCIM.

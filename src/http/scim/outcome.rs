@@ -77,6 +77,6 @@ impl Outcome {
     /// The same as a part of a bulk answer.
     pub fn into_result(self) -> BulkResult {
         let Self { status, id, location, version, .. } = self;
-        BulkResult { status: status.as_u16(), id, location, version, response: None }
+        BulkResult { status: status.as_u16(), id, location, version, error: None }
     }
 }

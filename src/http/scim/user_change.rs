@@ -3,7 +3,7 @@
 use super::{
     call::{ScimCall, ScimChange},
     invite::{self, InvitationCharge, Invitee},
-    user_view::Member,
+    user_view::{self, Member},
 };
 use crate::{
     actors::Vouching,
@@ -142,6 +142,24 @@ async fn make_account(change: &mut ScimChange, id: &str, email: String) -> Resul
     made.map(drop).map_err(|_| ScimError::invalid_value("the address cannot be taken").into())
 }
 
+/// Refuses where the User is at another version than the caller has seen, if they say which. The commit requires what the
+/// version is of to be as it was read.
+async fn expect(
+    call: &ScimCall,
+    change: &mut ScimChange,
+    id: &str,
+    member: &Member<'_>,
+) -> Result<(), ScimRefusal> {
+    if !call.expects_version() {
+        return Ok(());
+    }
+    if let Member::Known(Known { account, entry: None, .. }) = member {
+        change.commit.look::<Account>(account).await?;
+    }
+    let document = user_view::document(call, &change.home, id, member).await?;
+    call.expect(user_view::version_of(&document))
+}
+
 /// Changes a User by what `edit` makes of what the directory sent before.
 pub async fn update(
     call: &ScimCall,
@@ -149,12 +167,15 @@ pub async fn update(
     edit: impl AsyncFnOnce(User) -> Result<User, ScimRefusal>,
 ) -> Result<(), ScimRefusal> {
     let mut change = call.begin().await?;
-    let version = change.commit.version::<Membership>(id).await?;
     let machine = change.commit.look::<Membership>(id).await?.clone();
     let member = Member::of(&machine, call.slug()).ok_or_else(missing)?;
-    call.expect(&super::user_view::tag(version))?;
-    let former = super::user_view::sent(call, &member).await?;
+    expect(call, &mut change, id, &member).await?;
+    let former = user_view::sent(call, &member).await?;
     let user = edit(former.clone()).await?;
+    if user == former {
+        // Nothing is written, and the version stays.
+        return Ok(());
+    }
     if user.user_name() != former.user_name() {
         check_user_name(call, user.user_name(), Some(id)).await?;
     }
@@ -256,10 +277,9 @@ async fn change_pending(
 /// Deletes a User: the membership ends and does not come back; the account stays.
 pub async fn remove(call: &ScimCall, id: &str) -> Result<(), ScimRefusal> {
     let mut change = call.begin().await?;
-    let version = change.commit.version::<Membership>(id).await?;
     let machine = change.commit.look::<Membership>(id).await?.clone();
     let member = Member::of(&machine, call.slug()).ok_or_else(missing)?;
-    call.expect(&super::user_view::tag(version))?;
+    expect(call, &mut change, id, &member).await?;
     let address = match member {
         Member::Pending(pending) => pending.address.clone(),
         Member::Known(known) => {

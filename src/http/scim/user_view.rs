@@ -1,6 +1,6 @@
 //! A membership as a User.
 
-use super::call::ScimCall;
+use super::{call::ScimCall, version};
 use crate::{
     domain::{
         Timestamp,
@@ -69,7 +69,8 @@ pub async fn sent(call: &ScimCall, member: &Member<'_>) -> Result<User, ScimRefu
 }
 
 async fn of_account(call: &ScimCall, known: &Known) -> Result<User, ScimRefusal> {
-    let account = call.app.views.accounts.look(&known.account).await?;
+    // As it is now: what it says is in the version.
+    let account = call.app.views.accounts.peek(&known.account).await?;
     let email = account.machine.known().map(|account| account.email.clone());
     // Of an account that is erased its id is left.
     let user_name = email.as_ref().unwrap_or(&known.account);
@@ -84,11 +85,12 @@ async fn of_account(call: &ScimCall, known: &Known) -> Result<User, ScimRefusal>
     Ok(User::read(body.as_object().unwrap_or(&Map::new()))?)
 }
 
-/// Returns the document of a User.
+/// Returns the document of a User. Its version is that of all that is shown: also of what is the account's, where no
+/// directory has said anything, and of the names of Groups.
 pub async fn document(
     call: &ScimCall,
     home: &organization::Known,
-    (id, version): (&str, i64),
+    id: &str,
     member: &Member<'_>,
 ) -> Result<Map<String, Value>, ScimRefusal> {
     let user = sent(call, member).await?;
@@ -98,14 +100,23 @@ pub async fn document(
         created: &rfc3339(created),
         last_modified: &rfc3339(changed),
         location: &location,
-        version: &tag(version),
+        version: "",
     };
     let mut document = user.show(id, &meta);
     let groups: Vec<Value> = groups(&call.base, home, member.roles()).collect();
     if !groups.is_empty() {
         document.insert("groups".to_owned(), groups.into());
     }
+    let version = version::of(&document);
+    if let Some(Value::Object(meta)) = document.get_mut("meta") {
+        meta.insert("version".to_owned(), version.into());
+    }
     Ok(document)
+}
+
+/// Returns the version that a document has.
+pub fn version_of(document: &Map<String, Value>) -> &str {
+    document.get("meta").and_then(|meta| meta["version"].as_str()).unwrap_or_default()
 }
 
 /// The Groups that a User is in, as far as the organization has them.
@@ -119,9 +130,4 @@ fn groups(base: &str, home: &organization::Known, roles: &[String]) -> impl Iter
             "type": "direct",
         })
     })
-}
-
-/// Writes a version as a weak entity tag.
-pub fn tag(version: i64) -> String {
-    format!("W/\"{version}\"")
 }

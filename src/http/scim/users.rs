@@ -84,7 +84,7 @@ async fn answer(call: &ScimCall, status: StatusCode, id: &str, projection: &Proj
     let member = Member::of(&seen.machine, call.slug()).ok_or_else(user_change::missing)?;
     let home = call.app.views.organizations.look_anew(call.slug()).await?;
     let home = home.machine.known().ok_or_else(user_change::missing)?;
-    let document = user_view::document(call, home, (id, seen.version), &member).await?;
+    let document = user_view::document(call, home, id, &member).await?;
     let shown = projection.apply(document.clone());
     Ok(Outcome::resource(status, document).showing(shown))
 }

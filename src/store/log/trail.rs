@@ -11,6 +11,8 @@ pub struct Trail<'a> {
     /// The slug of the organization.
     pub organization: &'a str,
     pub event: Option<&'a str>,
+    /// What directories did and were refused alone.
+    pub of_directories: bool,
     /// Not before.
     pub since: Option<Timestamp>,
     /// Before.
@@ -33,7 +35,8 @@ impl Store {
             Value::Int(trail.before.seq),
             Value::Int(trail.most.into()),
         ];
-        let rows = self.scan(sql::TRAIL, &values).await?;
+        let asked = if trail.of_directories { sql::TRAIL_OF_DIRECTORIES } else { sql::TRAIL };
+        let rows = self.scan(asked, &values).await?;
         Ok(rows.iter().map(LogEntry::read).collect::<engine::Result<_>>()?)
     }
 }

@@ -42,6 +42,8 @@ pub struct BulkOperation {
 pub(super) struct Entry {
     pub(super) operation: Result<BulkOperation, ScimError>,
     method: Option<Method>,
+    /// The endpoint and the resource that its path names, where it names any.
+    pub(super) target: Option<(Endpoint, Option<String>)>,
     pub(super) bulk_id: Option<String>,
     /// The bulkIds it refers to.
     pub(super) references: Vec<String>,
@@ -55,18 +57,27 @@ impl Entry {
             return Self {
                 operation: Err(why),
                 method: None,
+                target: None,
                 bulk_id: None,
                 references: Vec::new(),
             };
         };
         let method = read_method(given);
+        let path = find_text(given, "path").ok().flatten();
+        let target = path.and_then(|path| read_path(path).ok());
         let bulk_id = find_text(given, "bulkId").ok().flatten().map(str::to_owned);
         let operation = read_operation(given, bulk_id.as_deref());
         let mut references = Vec::new();
         if let Ok(operation) = &operation {
             reference::collect(operation.id.as_deref(), operation.data.as_ref(), &mut references);
         }
-        Self { operation, method: method.ok(), bulk_id, references }
+        Self { operation, method: method.ok(), target, bulk_id, references }
+    }
+
+    /// Says what it is to do, where that could be read.
+    pub(super) fn what(&self) -> Option<(Method, Endpoint)> {
+        let (endpoint, _) = self.target.as_ref()?;
+        Some((self.method?, *endpoint))
     }
 
     pub(super) fn method_name(&self) -> Option<&'static str> {
@@ -134,6 +145,16 @@ impl BulkOperation {
         }
         for value in self.data.iter_mut().flat_map(Map::values_mut) {
             reference::replace(value, find);
+        }
+    }
+}
+
+impl Endpoint {
+    /// Returns the last part of its address.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Users => "Users",
+            Self::Groups => "Groups",
         }
     }
 }

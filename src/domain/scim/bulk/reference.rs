@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-fn read(text: &str) -> Option<&str> {
+/// Reads the bulkId that a text refers to, if it does.
+pub(super) fn read(text: &str) -> Option<&str> {
     let (start, bulk_id) = text.split_at_checked("bulkId:".len())?;
     (start.eq_ignore_ascii_case("bulkId:") && !bulk_id.is_empty()).then_some(bulk_id)
 }

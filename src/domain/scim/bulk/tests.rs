@@ -2,6 +2,8 @@ use super::*;
 use crate::domain::scim::any_json::any_json;
 use proptest::prelude::*;
 
+const BASE: &str = "https://id.example/scim/v2/acme";
+
 fn read(body: Value) -> Result<Bulk, ScimError> {
     let Value::Object(mut body) = body else { panic!("no object") };
     body.entry("schemas").or_insert_with(|| json!([BULK_REQUEST]));
@@ -27,7 +29,7 @@ fn run(bulk: &mut Bulk) -> Vec<BulkOperation> {
 }
 
 fn statuses(bulk: &Bulk) -> Vec<String> {
-    let response = bulk.response();
+    let response = bulk.response(BASE);
     let all = response["Operations"].as_array().unwrap();
     all.iter().map(|one| one["status"].as_str().unwrap().to_owned()).collect()
 }
@@ -55,7 +57,7 @@ fn operations_are_given_out_and_answered_as_the_rfc_writes_it() {
             { "method": "DELETE", "status": "200", "location": "https://id.example/e9" },
         ],
     });
-    assert_eq!(bulk.response(), expected);
+    assert_eq!(bulk.response(BASE), expected);
 }
 
 #[test]
@@ -108,9 +110,82 @@ fn what_refers_to_nothing_or_to_a_failure_fails() {
     bulk.report(first.place, BulkResult::failure(&ScimError::uniqueness("taken")));
     assert_eq!(bulk.take_next(), None);
     assert_eq!(statuses(&bulk), ["409", "409", "400"]);
-    let response = bulk.response();
+    let response = bulk.response(BASE);
     assert_eq!(response["Operations"][0]["response"]["scimType"], "uniqueness");
     assert_eq!(response["Operations"][0].get("location"), None);
+}
+
+#[test]
+fn every_part_but_a_failed_post_says_where_its_resource_is() {
+    let mut bulk = read(json!({ "Operations": [
+        post("a", &json!({})),
+        { "method": "PATCH", "path": "/Groups/g1", "data": {} },
+        { "method": "DELETE", "path": "Users/e9" },
+        { "method": "PUT", "path": "/Users/p1", "data": {} },
+        { "method": "PUT", "path": "/Users/p2" },
+        { "method": "DELETE", "path": "/Users/bulkId:a" },
+        { "method": "DELETE", "path": "/Users/bulkId:nowhere" },
+        post("b", &json!({})),
+        { "method": "DELETE", "path": "/Groups/bulkId:b" },
+    ] }))
+    .unwrap();
+    while let Some(operation) = bulk.take_next() {
+        let failed = BulkResult::failure(&ScimError::invalid_value("no"));
+        let gone = BulkResult { status: 204, ..BulkResult::default() };
+        let result = match (operation.method, operation.place) {
+            (Method::Post, 0) => BulkResult {
+                status: 201,
+                id: Some("A".to_owned()),
+                location: Some(format!("{BASE}/Users/A")),
+                ..BulkResult::default()
+            },
+            (Method::Post | Method::Put, _) => failed,
+            _ => gone,
+        };
+        bulk.report(operation.place, result);
+    }
+    let response = bulk.response(BASE);
+    let parts = response["Operations"].as_array().unwrap().iter();
+    let told: Vec<(&str, Option<&str>)> = parts
+        .map(|one| (one["status"].as_str().unwrap(), one["location"].as_str()))
+        .map(|(status, location)| (status, location.map(|text| text.strip_prefix(BASE).unwrap())))
+        .collect();
+    let expected = [
+        ("201", Some("/Users/A")),
+        ("204", Some("/Groups/g1")),
+        ("204", Some("/Users/e9")),
+        ("400", Some("/Users/p1")),
+        ("400", Some("/Users/p2")),
+        ("204", Some("/Users/A")),
+        ("400", None),
+        ("400", None),
+        ("409", None),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn what_is_refused_is_told_once_with_what_it_was_to_do() {
+    let mut bulk = read(json!({ "Operations": [
+        { "method": "PUT", "path": "/Users/1" },
+        post("a", &json!({})),
+        { "method": "DELETE", "path": "/Users/1" },
+        5,
+    ] }))
+    .unwrap();
+    let first = bulk.take_next().unwrap();
+    let told = |bulk: &mut Bulk| {
+        let refusals = bulk.take_refusals();
+        refusals.iter().map(|one| (one.operation, one.error.status)).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&mut bulk), [(Some((Method::Put, Endpoint::Users)), 400)]);
+    bulk.report(first.place, BulkResult::failure(&ScimError::uniqueness("taken")));
+    assert_eq!(told(&mut bulk), [(Some((Method::Post, Endpoint::Users)), 409)]);
+    let second = bulk.take_next().unwrap();
+    bulk.report(second.place, BulkResult { status: 204, ..BulkResult::default() });
+    assert_eq!(bulk.take_next(), None);
+    assert_eq!(told(&mut bulk), [(None, 400)]);
+    assert!(told(&mut bulk).is_empty());
 }
 
 #[test]
@@ -198,6 +273,6 @@ proptest! {
             let shown = Value::Object(operation.data.unwrap_or_default()).to_string();
             prop_assert!(!shown.contains("bulkId:"), "{}", shown);
         }
-        prop_assert_eq!(bulk.response()["Operations"].as_array().unwrap().len(), operations.len());
+        prop_assert_eq!(bulk.response(BASE)["Operations"].as_array().unwrap().len(), operations.len());
     }
 }

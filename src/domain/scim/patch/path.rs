@@ -98,6 +98,16 @@ impl Path {
         }
     }
 
+    /// Names the required attribute that it leads to, if it does.
+    pub(super) fn required(&self) -> Option<&'static str> {
+        let attribute = match self {
+            Self::Attribute(target) => target.sub_attribute.unwrap_or(target.attribute),
+            Self::Values(values) => values.sub_attribute?,
+            Self::Extension(_) | Self::Password => return None,
+        };
+        attribute.required.then_some(attribute.name)
+    }
+
     /// Refuses a path to what only the server writes.
     pub(super) fn check_mutability(&self) -> Result<(), ScimError> {
         let target = match self {

@@ -27,6 +27,39 @@ pub enum SortKey {
     Absent,
 }
 
+/// Where a resource stands in a sorted list: of those with one key the smaller `id` is first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SortPlace {
+    key: SortKey,
+    pub id: String,
+    is_descending: bool,
+}
+
+impl SortPlace {
+    /// How many bytes are kept of it.
+    pub fn bytes(&self) -> usize {
+        let text = match &self.key {
+            SortKey::Text(text) => text.len(),
+            SortKey::Boolean(_) | SortKey::Moment(_) | SortKey::Absent => 0,
+        };
+        size_of::<Self>() + self.id.len() + text
+    }
+}
+
+impl Ord for SortPlace {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_key = self.key.cmp(&other.key);
+        let by_key = if self.is_descending { by_key.reverse() } else { by_key };
+        by_key.then_with(|| self.id.cmp(&other.id))
+    }
+}
+
+impl PartialOrd for SortPlace {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl Sort {
     /// Reads `sortBy` and `sortOrder`. A path that cannot be sorted by is refused, so that no client
     /// takes another order for the one it asked for.
@@ -75,8 +108,8 @@ impl Sort {
         }
     }
 
-    /// Compares two keys in the order that was asked for.
-    pub fn compare(&self, one: &SortKey, other: &SortKey) -> Ordering {
-        if self.is_descending { other.cmp(one) } else { one.cmp(other) }
+    /// Returns where a complete document stands.
+    pub fn place(&self, document: &Map<String, Value>, id: String) -> SortPlace {
+        SortPlace { key: self.key(document), id, is_descending: self.is_descending }
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::domain::scim::{any_json::any_json, schema::USER};
 use proptest::prelude::*;
 use serde_json::json;
-use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 fn read(pairs: &[(&str, &str)]) -> Query {
     Query::from_pairs(pairs, &USER).unwrap_or_else(|why| panic!("{pairs:?}: {why}"))
@@ -117,11 +117,18 @@ fn resources_are_sorted_by_the_primary_or_first_value() {
 
 #[test]
 fn those_without_a_value_are_last_and_in_descending_order_first() {
-    let ascending = Sort::read("title", Some("ASCENDING"), &USER).unwrap();
-    let descending = Sort::read("title", Some("Descending"), &USER).unwrap();
-    let (some, none) = (SortKey::Text("z".to_owned()), SortKey::Absent);
-    assert_eq!(ascending.compare(&some, &none), Ordering::Less);
-    assert_eq!(descending.compare(&some, &none), Ordering::Greater);
+    let ids = |order: &str| {
+        let sort = Sort::read("title", Some(order), &USER).unwrap();
+        let documents =
+            [("1", json!({})), ("2", json!({ "title": "z" })), ("3", json!({ "title": "A" }))];
+        let twin = ("4", json!({ "title": "a" }));
+        let all = documents.iter().chain([&twin]);
+        let places = all.map(|(id, one)| sort.place(one.as_object().unwrap(), (*id).to_owned()));
+        let places: BTreeSet<SortPlace> = places.collect();
+        places.into_iter().map(|place| place.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids("ASCENDING"), ["3", "4", "2", "1"]);
+    assert_eq!(ids("Descending"), ["1", "2", "3", "4"], "of one title the smaller id is first");
     let moment = |text: &str| key("meta.created", &json!({ "meta": { "created": text } }));
     assert!(moment("2011-05-13T04:42:34+02:00") < moment("2011-05-13T04:42:34Z"));
 }

@@ -5,12 +5,8 @@ use crate::{
     domain::{authority::PROVISION, resource},
     http::answer::error::Problem,
 };
-use serde_json::Value;
 
-/// So many entries of the trail are looked through, in pages of a hundred.
-const PAGES: usize = 3;
-
-/// So many are shown.
+/// So many entries of what it did are shown.
 const MOST_SHOWN: usize = 50;
 
 /// What the section shows.
@@ -27,7 +23,8 @@ pub struct Scim {
 impl SectionRequest<'_> {
     pub(super) async fn scim(&self) -> Result<Loaded, Problem> {
         let address = resource::Known::scim(&self.page.app.issuer, self.slug).identifier;
-        let listed: Listed<Key> = self.listed("listApiKeys", &pairs(None)).await?;
+        let listed: Listed<Key> =
+            self.listed("listApiKeys", &pairs(&[("limit", "100".to_owned())])).await?;
         let provisions = |key: &Key| key.permissions.iter().any(|one| is_of_scim(one));
         let keys = listed.items.into_iter().filter(provisions).collect();
         let activity =
@@ -36,54 +33,18 @@ impl SectionRequest<'_> {
         Ok(Loaded { shown, next: None })
     }
 
-    /// Looks for what a directory did among the last entries of the trail.
+    /// Reads what a directory did and was refused last.
     async fn provisioning(&self) -> Result<Vec<Entry>, Problem> {
-        let (mut found, mut cursor) = (Vec::new(), None);
-        for _ in 0..PAGES {
-            let page: Listed<Entry> = self.listed("listAuditTrail", &pairs(cursor)).await?;
-            found.extend(page.items.into_iter().filter(is_provisioning));
-            cursor = page.next_cursor;
-            if cursor.is_none() || found.len() >= MOST_SHOWN {
-                break;
-            }
-        }
-        found.truncate(MOST_SHOWN);
-        Ok(found)
+        let asked = pairs(&[("limit", MOST_SHOWN.to_string()), ("cause", "scim".to_owned())]);
+        let page: Listed<Entry> = self.listed("listAuditTrail", &asked).await?;
+        Ok(page.items)
     }
 }
 
-fn pairs(cursor: Option<String>) -> Vec<(String, String)> {
-    let cursor = cursor.map(|cursor| ("cursor".to_owned(), cursor));
-    [("limit".to_owned(), "100".to_owned())].into_iter().chain(cursor).collect()
+fn pairs(given: &[(&str, String)]) -> Vec<(String, String)> {
+    given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
 }
 
 fn is_of_scim(permission: &str) -> bool {
     [PROVISION, "scim:*"].contains(&permission)
-}
-
-/// Tells whether a directory did it, or was refused it.
-fn is_provisioning(entry: &Entry) -> bool {
-    let said = |name: &str| entry.detail.get(name).and_then(Value::as_str).unwrap_or_default();
-    let is_refused = entry.event == "api.refused" && said("operation").starts_with("scim");
-    said("cause") == "scim" || is_refused
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn what_a_directory_did_and_was_refused_is_told_from_the_rest() {
-        let is_one = |event: &str, detail: Value| {
-            let subject = json!({ "kind": "membership", "id": "m" });
-            let entry = json!({ "at": "", "event": event, "subject": subject, "detail": detail });
-            is_provisioning(&serde_json::from_value(entry).unwrap())
-        };
-        assert!(is_one("membership.ended", json!({ "cause": "scim" })));
-        assert!(is_one("api.refused", json!({ "operation": "scimCreateUser" })));
-        assert!(!is_one("api.refused", json!({ "operation": "createRole" })));
-        assert!(!is_one("membership.ended", json!({ "operation": "scimDeleteUser" })));
-        assert!(!is_one("membership.ended", json!({})));
-    }
 }

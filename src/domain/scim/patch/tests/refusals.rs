@@ -112,9 +112,7 @@ fn a_remove_without_a_path_has_no_target() {
 #[test]
 fn a_value_that_cannot_be_kept_is_refused() {
     for operation in [
-        json!({ "op": "remove", "path": "userName" }),
         json!({ "op": "replace", "path": "userName", "value": "" }),
-        json!({ "op": "replace", "path": "userName", "value": null }),
         json!({ "op": "replace", "path": "userName", "value": 5 }),
         json!({ "op": "add", "path": "title" }),
         json!({ "op": "add" }),
@@ -130,6 +128,39 @@ fn a_value_that_cannot_be_kept_is_refused() {
     ] {
         refuse(&json!([operation]), "invalidValue");
     }
+}
+
+#[test]
+fn a_required_attribute_is_not_left_without_a_value() {
+    let required = USER.schema.attributes.iter().filter(|attribute| attribute.required);
+    let names: Vec<&str> = required.map(|attribute| attribute.name).collect();
+    assert_eq!(names, ["userName"]);
+    for path in [names[0], "USERNAME", "urn:ietf:params:scim:schemas:core:2.0:User:userName"] {
+        refuse(&json!([{ "op": "remove", "path": path }]), "mutability");
+        refuse(&json!([{ "op": "remove", "path": path, "value": "ada" }]), "mutability");
+        refuse(&json!([{ "op": "replace", "path": path, "value": null }]), "mutability");
+        refuse(&json!([{ "op": "replace", "value": { path: null } }]), "mutability");
+        // Nor between two operations.
+        let again = json!({ "op": "add", "path": path, "value": "ada" });
+        refuse(&json!([{ "op": "remove", "path": path }, again]), "mutability");
+    }
+}
+
+#[test]
+fn what_a_patch_works_on_is_bounded_at_each_operation() {
+    // Much that is put in and taken out again would be looked at by everything in between.
+    let much: Vec<Value> =
+        (0..MAX_VALUES).map(|n| json!({ "value": format!("{n}{}", "x".repeat(900)) })).collect();
+    let in_and_out = json!([
+        { "op": "replace", "path": "roles", "value": much },
+        { "op": "remove", "path": "roles" },
+    ]);
+    assert_eq!(try_patch(&ada(), &in_and_out).unwrap_err().status, 413);
+    let wide = vec!["value co \"x\""; 100].join(" or ");
+    let remove = json!({ "op": "remove", "path": format!("emails[{wide}]") });
+    let times = |count: usize| Value::Array(vec![remove.clone(); count]);
+    assert!(try_patch(&ada(), &times(MAX_COMPARISONS / 100)).is_ok());
+    assert_eq!(try_patch(&ada(), &times(MAX_COMPARISONS / 100 + 1)).unwrap_err().status, 413);
 }
 
 #[test]

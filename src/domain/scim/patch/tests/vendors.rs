@@ -104,6 +104,34 @@ fn entra_changes_many_attributes_one_by_one() {
 }
 
 #[test]
+fn entra_sends_the_one_manager_in_an_array() {
+    let path = format!("{ENTERPRISE}:manager");
+    let given = json!([{ "$ref": "../Users/8", "value": "8" }]);
+    let expected = json!({ "value": "8", "$ref": "../Users/8" });
+    for operation in [
+        json!({ "op": "Add", "path": path, "value": given }),
+        json!({ "op": "Replace", "path": "manager", "value": given }),
+        json!({ "op": "Replace", "value": { path.as_str(): given } }),
+        json!({ "op": "Add", "path": ENTERPRISE, "value": { "manager": given } }),
+        json!({ "op": "Add", "value": { ENTERPRISE: { "manager": given } } }),
+    ] {
+        assert_eq!(patch(&ada(), &json!([operation]))[ENTERPRISE]["manager"], expected);
+    }
+    let without_address = json!([{ "$ref": null, "value": "9" }]);
+    let add = json!([{ "op": "Add", "path": path, "value": without_address }]);
+    assert_eq!(patch(&ada(), &add)[ENTERPRISE]["manager"], json!({ "value": "9" }));
+    let texts = json!([{ "op": "Add", "path": path, "value": ["9"] }]);
+    assert_eq!(patch(&ada(), &texts)[ENTERPRISE]["manager"], json!({ "value": "9" }));
+    let none = json!([{ "op": "Replace", "path": path, "value": [] }]);
+    assert_eq!(patch(&ada(), &none)[ENTERPRISE].get("manager"), None);
+    let made = user(json!({ "userName": "a", ENTERPRISE: { "manager": given } }));
+    assert_eq!(made.attributes()[ENTERPRISE]["manager"], expected);
+    // Of two it would be a guess.
+    let two = json!([{ "op": "Add", "path": path, "value": [{ "value": "8" }, { "value": "9" }] }]);
+    refuse(&two, "invalidValue");
+}
+
+#[test]
 fn okta_sends_an_extension_and_a_password_without_a_path() {
     let next = patch(
         &ada(),
