@@ -248,8 +248,8 @@ impl Open {
 impl Machine for Session {
     const KIND: &'static str = "session";
     /// 3: it knows which clients are told when it ends. 4: by which authenticators it was proved. 5: single sign-on.
-    /// 6: after how many sign-outs it was proved.
-    const REVISION: u32 = 6;
+    /// 6: after how many sign-outs it was proved. 7: when a provider says that it was proved there.
+    const REVISION: u32 = 7;
     type Command = Command;
     type Event = Event;
     type Reply = ();

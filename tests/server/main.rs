@@ -218,6 +218,7 @@ mod sso_callback;
 mod sso_logout;
 mod sso_oidc_provider;
 mod sso_porteiro;
+mod sso_freshness;
 mod sso_scene;
 mod sso_trials;
 mod statements;

@@ -190,6 +190,14 @@ impl Open {
         signs_in && waits && (self.person.is_none() || self.sign_on.is_some())
     }
 
+    /// Returns how many seconds ago the person may have proved who they are, where a client limits that: another provider is
+    /// asked as we are.
+    pub fn most_age(&self) -> Option<u32> {
+        let wanted = self.seed.request.as_ref().map(|request| &request.wanted);
+        let of_device = || self.device.as_ref().map(|device| &device.request.wanted);
+        wanted.or_else(of_device).and_then(RequestedGrant::most_age)
+    }
+
     /// Lists the steps that need no other provider.
     fn offers_of_account(&self, rules: &Rules) -> Vec<&'static str> {
         let of = |role| rules.proofs(role).flat_map(super::ProofStep::names);

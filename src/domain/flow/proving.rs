@@ -116,6 +116,10 @@ impl Open {
             Some(by) => proof.through(by.sign_on.clone()),
             None => proof,
         };
+        let proof = match &proved.sign_on {
+            Some(by) => proof.proved_there_at(by.auth_time),
+            None => proof,
+        };
         let evidence = match &self.person {
             None => Evidence::of(proof),
             Some(person) if person.account == proved.account => person.evidence.and(proof),

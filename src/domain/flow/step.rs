@@ -5,7 +5,7 @@ use super::{
     Refusal, Rules, Seed,
 };
 use crate::domain::{
-    Device, Dispatch, Fingerprint, Requirement,
+    Device, Dispatch, Fingerprint, Requirement, Timestamp,
     account::{self, Account},
     account_alerts::SignIn,
     assurance::{AuthenticatorId, Authenticators, Method, SingleSignOn, Worth},
@@ -239,6 +239,8 @@ pub struct AccountProof {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignOnProof {
     pub sign_on: SingleSignOn,
+    /// When the person proved it at the provider, if it says so.
+    pub auth_time: Option<Timestamp>,
     /// Born in the same commit.
     pub session: upstream_session::Open,
     /// What was read and must still be so.
