@@ -113,6 +113,27 @@ impl Evidence {
         self.proofs.is_empty() && !self.scoped.is_empty()
     }
 
+    /// Tells whether a person with these proofs may see and decide what is of this organization, or of none: one who came by
+    /// an organization's provider alone has nothing to do with others (adr/0148).
+    pub fn reaches(&self, organization: Option<&str>) -> bool {
+        let is_there = |proof: &Proof| proof.only_for() == organization;
+        !self.is_only_scoped() || organization.is_some() && self.scoped.iter().any(is_there)
+    }
+
+    /// Returns the organization for which alone a second factor would count now.
+    pub fn second_factor_only_for(&self) -> Option<&str> {
+        self.last_scoped().filter(|_| self.is_only_scoped()).and_then(Proof::only_for)
+    }
+
+    fn last_scoped(&self) -> Option<&Proof> {
+        self.scoped.iter().max_by_key(|proof| proof.at)
+    }
+
+    /// Returns these proofs with those of others that count for one organization alone.
+    pub fn with_scoped_of(&self, others: &Self) -> Self {
+        others.scoped.iter().fold(self.clone(), |all, proof| all.and_scoped(proof.clone()))
+    }
+
     /// Lists what proofs by single sign-on rest on.
     pub fn sign_ons(&self) -> impl Iterator<Item = &SingleSignOn> {
         let all = self.proofs.iter().filter(|proof| !proof.void).chain(&self.scoped);
@@ -168,9 +189,8 @@ impl Evidence {
     }
 
     /// Says where a proof counts: a second factor after single sign-on alone counts where that does.
-    pub(super) fn placed(&self, proof: Proof) -> Proof {
-        let last = self.scoped.iter().max_by_key(|proof| proof.at);
-        match last.and_then(|last| last.sign_on.clone()) {
+    pub fn placed(&self, proof: Proof) -> Proof {
+        match self.last_scoped().and_then(|last| last.sign_on.clone()) {
             Some(sign_on) if is_second(&proof) && self.is_only_scoped() => proof.through(*sign_on),
             _ => proof,
         }
@@ -274,6 +294,22 @@ mod tests {
     }
 
     #[test]
+    fn who_came_by_one_provider_reaches_its_organization_and_nothing_else() {
+        let alone = at_acme(Worth::BELIEVED_SIGN_ON);
+        for evidence in [alone.clone(), alone.and(Worth::TOTP.given(NOW))] {
+            assert!(evidence.reaches(Some("acme")));
+            assert!(!evidence.reaches(Some("globex")) && !evidence.reaches(None));
+            assert_eq!(evidence.second_factor_only_for(), Some("acme"));
+        }
+        let own = alone.and(Worth::PASSWORD.given(NOW));
+        let social = Evidence::of(Worth::SINGLE_SIGN_ON.given(NOW).through(sign_on(None)));
+        for evidence in [own, social, Evidence::of(Worth::PASSWORD.given(NOW))] {
+            assert!(evidence.reaches(Some("globex")) && evidence.reaches(None));
+            assert_eq!(evidence.second_factor_only_for(), None);
+        }
+    }
+
+    #[test]
     fn a_proof_at_a_provider_is_as_old_as_it_says_and_of_unknown_age_where_it_says_nothing() {
         let day = Duration::from_hours(24);
         let said = |at| {
@@ -289,6 +325,14 @@ mod tests {
         assert!(early.level(NOW).is_some() && said(Some(NOW - day)).level(NOW) == early.level(NOW));
         let text = serde_json::to_string(&early).unwrap();
         assert_eq!(serde_json::from_str::<Evidence>(&text).unwrap(), early);
+    }
+
+    #[test]
+    fn what_a_provider_says_comes_beside_what_the_account_proved() {
+        let own = Evidence::of(Worth::PASSWORD.given(NOW)).and(Worth::TOTP.given(NOW));
+        let both = own.with_scoped_of(&at_acme(Worth::SINGLE_SIGN_ON));
+        assert_eq!(both.at(None, NOW), own);
+        assert!(both.sign_on_at("acme").is_some());
     }
 
     #[test]

@@ -184,11 +184,17 @@ impl RequestedGrant {
         let too_old = |age: u32| {
             !self.proved_by(person, now).is_proved_within(Duration::from_secs(age.into()), now)
         };
-        self.most_age() == Some(0) || self.max_age.is_some_and(too_old)
+        self.most_age() == Some(0) || self.max_age.is_some_and(too_old) || self.is_elsewhere(person)
     }
 
     /// Returns how many seconds ago the person may have proved who they are, where that is limited.
     pub fn most_age(&self) -> Option<u32> {
         if self.prompt.login { Some(0) } else { self.max_age }
+    }
+
+    /// Tells whether an organization is asked for of which the person may see nothing: they came by the single sign-on of
+    /// another one alone.
+    fn is_elsewhere(&self, person: &Person) -> bool {
+        self.organization.is_some() && !person.evidence.reaches(self.organization.as_deref())
     }
 }

@@ -15,7 +15,7 @@ use crate::domain::{
     upstream_session,
 };
 use serde::{Deserialize, Serialize};
-use std::{sync::Arc, time::Duration};
+use std::{ops::Not, sync::Arc, time::Duration};
 
 /// A step, and the seed of the flow it is meant for.
 #[derive(Clone, Debug)]
@@ -358,6 +358,9 @@ pub struct Finished {
     pub family_id: String,
     /// A family was born under that id.
     pub granted: bool,
+    /// The account itself proved something: see [`Open::proved_own`].
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub proved_own: bool,
     pub session: Option<FinishedSession>,
 }
 

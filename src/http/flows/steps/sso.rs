@@ -335,7 +335,9 @@ impl StepRequest<'_> {
         for _ in 0..TRIES {
             let seen = self.app.views.accounts.peek(&account).await?;
             let known = seen.machine.known().ok_or(SSO_REFUSED)?;
-            if !known.admits(self.app.clock.now()) {
+            // Only what the account itself proves takes its deletion back.
+            let is_going = known.erase_at.is_some() && sign_on.organization.is_some();
+            if is_going || !known.admits(self.app.clock.now()) {
                 return Err(SSO_REFUSED);
             }
             let by = SignOnProof {
