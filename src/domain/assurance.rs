@@ -271,6 +271,7 @@ impl Worth {
             by: None,
             void: false,
             sign_on: None,
+            auth_time: None,
             sign_outs: 0,
         }
     }
@@ -291,6 +292,9 @@ pub struct Proof {
     /// What it rests on, where another provider gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sign_on: Option<Box<SingleSignOn>>,
+    /// When that provider says that the person proved it there, if it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth_time: Option<Timestamp>,
     /// How many sign-outs there had been when it was given (adr/0140).
     #[serde(default, skip_serializing_if = "is_first")]
     pub sign_outs: u64,
@@ -422,7 +426,7 @@ impl Evidence {
 
     /// Returns when the person last proved anything: `auth_time`.
     pub fn last(&self) -> Option<Timestamp> {
-        self.proofs.iter().map(|proof| proof.at).max()
+        self.proofs.iter().map(Proof::proved_at).max()
     }
 }
 

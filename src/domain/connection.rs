@@ -40,11 +40,21 @@ pub const MOST_CONNECTIONS: u32 = 50;
 /// A secret has so many bytes at most: a key in a file is one, too.
 pub const LONGEST_SECRET: usize = 4096;
 
+/// A UUID has so many characters.
+const LONGEST_ID: usize = 36;
+
 const LONGEST_NAME: usize = 100;
 const LONGEST_TEXT: usize = 512;
 
 /// For so long a removed connection is kept: no token that names it lives longer.
 const KEPT_AFTER_REMOVAL: Duration = Duration::from_hours(31 * 24);
+
+/// Tells whether this can be the id of a connection. What cannot is not looked up: a database could not even be asked about
+/// some of it.
+pub fn is_id(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    (1..=LONGEST_ID).contains(&text.len()) && text.bytes().all(allowed)
+}
 
 /// Returns the name of a connection, or of its issuer, within an organization.
 pub fn within(organization: Option<&str>, text: &str) -> String {

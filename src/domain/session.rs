@@ -16,6 +16,10 @@
 //! Clients with a back-channel are told in the commit that ends a session. One that expires has no such
 //! commit, and no client hears of it: their own sessions have times of their own (adr/0066).
 
+mod rank;
+
+pub use rank::SessionRank;
+
 use super::{
     Birth, CLOCK_SKEW, Decision, Device, Fingerprint, Listing, Machine, Record, Timestamp,
     assurance::{Evidence, Method},
@@ -25,14 +29,13 @@ use super::{
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The sessions of an account, the last used first, as far as use was written down.
+/// The sessions of an account, the last used first, as far as use was written down. After those in which the account itself
+/// proved something come those of each organization's provider: see [`SessionRank`].
 pub const SESSIONS: &str = "sessions";
 
-/// So many live sessions of an account are kept; beyond that the longest unused ends.
+/// So many live sessions of an account are kept; beyond that the longest unused ends. Those that rest on one organization's
+/// provider alone are counted apart: it ends no others by them.
 pub const MOST_SESSIONS: u32 = 1_000;
-
-/// The highest rank that has fifteen digits.
-const LAST_RANK: i64 = 999_999_999_999_999;
 
 /// How long use may go unwritten.
 const LONGEST_GRAIN: Duration = Duration::from_mins(5);
@@ -181,6 +184,11 @@ impl Open {
         self.person.evidence.methods()
     }
 
+    /// Returns the organization on whose provider alone it rests.
+    pub fn only_for(&self) -> Option<&str> {
+        self.person.evidence.second_factor_only_for()
+    }
+
     /// Returns the epoch of the person in which it began.
     pub fn epoch(&self) -> u64 {
         self.person.epoch
@@ -235,6 +243,16 @@ impl Open {
         })
     }
 
+    /// Returns what is proved in it from now on. What an organization's provider alone has said comes beside what the account
+    /// itself has proved, and never in its place (adr/0148).
+    fn renewed_by(&self, evidence: &Evidence, now: Timestamp) -> Evidence {
+        if evidence.is_only_scoped() {
+            self.person_at(now).evidence.with_scoped_of(evidence)
+        } else {
+            evidence.clone()
+        }
+    }
+
     /// Tells whether its use should be written down.
     pub fn is_due(&self, now: Timestamp) -> bool {
         now.since(self.seen_at) >= (self.idle / 100).min(LONGEST_GRAIN)
@@ -248,8 +266,8 @@ impl Open {
 impl Machine for Session {
     const KIND: &'static str = "session";
     /// 3: it knows which clients are told when it ends. 4: by which authenticators it was proved. 5: single sign-on.
-    /// 6: after how many sign-outs it was proved.
-    const REVISION: u32 = 6;
+    /// 6: after how many sign-outs it was proved. 7: when a provider says that it was proved there.
+    const REVISION: u32 = 7;
     type Command = Command;
     type Event = Event;
     type Reply = ();
@@ -281,7 +299,7 @@ impl Machine for Session {
                 Decision::refuse(Refusal::OtherToken)
             }
             Command::Renew { person, token, .. } => {
-                let evidence = person.evidence.clone();
+                let evidence = open.renewed_by(&person.evidence, now);
                 let renewed = Event::Renewed { token: *token, evidence, at: now };
                 Decision::accept(vec![renewed], ()).recording(record("session.renewed"))
             }
@@ -336,8 +354,7 @@ impl Machine for Session {
 
     fn listings(&self) -> Vec<Listing> {
         let Self::Open(open) = self else { return Vec::new() };
-        // Downwards: a list is read from its start, and people look for what is new.
-        let rank = format!("{:015}", LAST_RANK.saturating_sub(open.seen_at.millis()).max(0));
+        let rank = SessionRank::of(&open.person.evidence).used_at(open.seen_at);
         vec![Listing::new(SESSIONS, &*open.person.account, rank)]
     }
 

@@ -51,6 +51,12 @@ pub fn charged_to(account: &account::Known) -> [(&'static str, String); 5] {
     ]
 }
 
+/// Returns what a second factor of an account is charged to: the account; where the code would count for one organization
+/// alone, that organization with it (adr/0148).
+pub fn counted_for(account: &str, only_for: Option<&str>) -> String {
+    only_for.map_or_else(|| account.to_owned(), |slug| format!("{account} {slug}"))
+}
+
 /// Lists everything that may be held against an account, for an operator who clears it.
 pub fn held_against(account: &account::Known) -> Vec<(&'static str, String)> {
     let others = [(MESSAGE, account.normalised_email()), (USER_CODE, account.id.clone())];

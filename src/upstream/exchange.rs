@@ -42,7 +42,14 @@ pub(super) struct Exchange<'a> {
 pub(super) struct TokenRequest {
     url: Url,
     parameters: Vec<(&'static str, String)>,
-    basic: Option<Zeroizing<String>>,
+    basic: Option<BasicCredentials>,
+}
+
+/// A client's name and secret, as a header has them (RFC 6749 §2.3.1).
+struct BasicCredentials {
+    header: Zeroizing<String>,
+    /// The ways in which an answer might repeat the secret.
+    repeated: [Zeroizing<String>; 3],
 }
 
 impl Exchange<'_> {
@@ -59,7 +66,7 @@ impl Exchange<'_> {
             Authentication::Secret(secret) => {
                 let secret = text(secret)?;
                 if at.methods.contains(&AuthenticationMethod::Basic) {
-                    basic = Some(basic_credentials(client_id, secret));
+                    basic = Some(BasicCredentials::new(client_id, secret));
                 } else if at.methods.contains(&AuthenticationMethod::Post) {
                     parameters.push(("client_id", client_id.clone()));
                     parameters.push(("client_secret", secret.to_owned()));
@@ -104,7 +111,7 @@ impl TokenRequest {
             .header(CONTENT_TYPE, form)
             // GitHub answers JSON where it is asked for it.
             .header(ACCEPT, HeaderValue::from_static("application/json"));
-        match self.basic.as_deref().and_then(|basic| secret_header(basic)) {
+        match self.basic.as_ref().and_then(|basic| secret_header(&basic.header)) {
             Some(basic) => request.header(AUTHORIZATION, basic),
             None => request,
         }
@@ -123,7 +130,9 @@ impl TokenRequest {
     pub(super) fn secrets(&self) -> Vec<&str> {
         let secret = ["code", "code_verifier", "client_secret", "client_assertion"];
         let is_secret = |(name, _): &&(&'static str, String)| secret.contains(name);
-        self.parameters.iter().filter(is_secret).map(|(_, value)| value.as_str()).collect()
+        let parameters = self.parameters.iter().filter(is_secret).map(|(_, value)| value.as_str());
+        let basic = self.basic.iter().flat_map(|basic| &basic.repeated);
+        parameters.chain(basic.map(|secret| secret.as_str())).collect()
     }
 }
 
@@ -141,11 +150,20 @@ fn suitable<'a>(
     }
 }
 
-/// RFC 6749 §2.3.1: both are form-encoded first.
-fn basic_credentials(client_id: &str, secret: &str) -> Zeroizing<String> {
-    let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-    let pair = Zeroizing::new(format!("{}:{}", encoded(client_id), encoded(secret)));
-    Zeroizing::new(format!("Basic {}", STANDARD.encode(pair.as_bytes())))
+impl BasicCredentials {
+    /// Both are form-encoded first.
+    fn new(client_id: &str, secret: &str) -> Self {
+        let encoded = |text: &str| {
+            Zeroizing::new(form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>())
+        };
+        let encoded_secret = encoded(secret);
+        let pair = Zeroizing::new(format!("{}:{}", *encoded(client_id), *encoded_secret));
+        let credentials = Zeroizing::new(STANDARD.encode(pair.as_bytes()));
+        Self {
+            header: Zeroizing::new(format!("Basic {}", *credentials)),
+            repeated: [credentials, encoded_secret, Zeroizing::new(secret.to_owned())],
+        }
+    }
 }
 
 fn text(secret: &Secret) -> Result<&str, Refusal> {

@@ -4,6 +4,7 @@ use crate::domain::strict_json;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value, json};
 use url::Url;
+use zeroize::Zeroizing;
 
 pub(super) const MASKED: &str = "[masked]";
 
@@ -87,7 +88,15 @@ fn mask_member(members: &mut Map<String, Value>, name: &str) {
 /// Masks texts wherever they stand, as where an error repeats the code that it is about.
 pub(super) fn hide(text: &str, secrets: &[&str]) -> String {
     let long = secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET);
-    long.fold(text.to_owned(), |text, secret| text.replace(*secret, MASKED))
+    long.fold(text.to_owned(), |text, secret| {
+        let text = text.replace(*secret, MASKED);
+        // As JSON has it; the quotes around it are no part of it.
+        let quoted = Zeroizing::new(Value::from(*secret).to_string());
+        match &quoted[1..quoted.len() - 1] {
+            same if same == *secret => text,
+            escaped => text.replace(escaped, MASKED),
+        }
+    })
 }
 
 #[cfg(test)]
@@ -145,5 +154,8 @@ mod tests {
     fn a_secret_that_an_error_repeats_is_hidden() {
         let hidden = hide("code abcdefgh is unknown, a", &["abcdefgh", "a", ""]);
         assert_eq!(hidden, "code [masked] is unknown, a");
+        let odd = "se\"cret\\of\nmany";
+        let shown = json!({ "error_description": format!("{odd} is wrong") }).to_string();
+        assert_eq!(hide(&shown, &[odd]), r#"{"error_description":"[masked] is wrong"}"#);
     }
 }

@@ -162,6 +162,14 @@ impl Message {
         self
     }
 
+    /// Masks texts wherever the answer repeats them in what is shown of its headers.
+    pub(super) fn hiding(mut self, secrets: &[&str]) -> Self {
+        for value in self.answer.iter_mut().flat_map(|answer| answer.headers.values_mut()) {
+            *value = mask::hide(value, secrets);
+        }
+        self
+    }
+
     pub(super) fn failed(mut self, error: &UpstreamError) -> Self {
         self.failure = Some(error.to_string());
         self

@@ -278,7 +278,7 @@ impl Upstreams {
         let secrets = request.secrets();
         self.transcript.note(|| {
             let body = mask::hide(&mask::token_answer(&response.body), &secrets);
-            message().answered(response.status, &response.headers, &body)
+            message().answered(response.status, &response.headers, &body).hiding(&secrets)
         });
         TokenAnswer::read(&response, &secrets)
     }

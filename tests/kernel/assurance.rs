@@ -31,6 +31,8 @@ it by hand.
   level all the same.
 - `aal3` is a passkey whose hardware was attested by a maker that the operator believes (`passkeys.attestation`, off by default). It counts for
   12 hours, and until the session was not used for 15 minutes; then it is `aal2`, until that passkey is used again.
+- A proof by an organization's provider counts for that organization alone: as one factor, or as two where the organization believes its provider. A code of an
+  authenticator application after it counts there as well, and nowhere else (adr/0135, adr/0148). The table is about the account's own proofs.
 ";
 
 fn name(worth: Worth) -> &'static str {

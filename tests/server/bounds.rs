@@ -57,18 +57,18 @@ async fn family(server: &TestServer) -> String {
 }
 
 /// Copies an entity `count` times, with other words in its state, into one place of a list.
-struct Copies<'a> {
-    kind: &'a str,
-    of: &'a str,
-    name: &'a str,
-    count: usize,
-    words: (&'a str, &'a str),
+pub struct Copies<'a> {
+    pub kind: &'a str,
+    pub of: &'a str,
+    pub name: &'a str,
+    pub count: usize,
+    pub words: (&'a str, &'a str),
     /// In the words of the database; `rank` is that of the entity.
-    rank: &'a str,
+    pub rank: &'a str,
 }
 
 impl Copies<'_> {
-    async fn make(&self, database: &mut Database) {
+    pub async fn make(&self, database: &mut Database) {
         let Self { kind, of, name, count, words: (old, new), rank } = self;
         let numbers = format!(
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})"

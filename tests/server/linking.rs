@@ -214,13 +214,20 @@ async fn linking_wants_a_fresh_proof_of_ones_own_and_a_membership() {
     ours.stop().await;
 }
 
+/// Has a connection removed.
+pub async fn remove_connection(ours: &TestServer, connection: &str) {
+    let mut commit = ours.running.system().multi_commit(&Context::operator());
+    let remove = connection::Command::Remove;
+    commit.decide::<Connection>(connection, &remove).await.unwrap().unwrap();
+    commit.commit().await.unwrap();
+}
+
 /// Ends the membership of an account, or the connection, while a flow waits.
 async fn decide(ours: &TestServer, what: &str, account: &str, connection: &str) {
-    let mut commit = ours.running.system().multi_commit(&Context::operator());
     if what == "connection" {
-        let remove = connection::Command::Remove;
-        commit.decide::<Connection>(connection, &remove).await.unwrap().unwrap();
+        remove_connection(ours, connection).await;
     } else {
+        let mut commit = ours.running.system().multi_commit(&Context::operator());
         let store = ours.running.system().store();
         let found = store.find(MEMBERSHIP_PAIRS, &pair(account, "acme")).await.unwrap();
         let (id, organization) = (found.unwrap().1, "acme".to_owned());
@@ -237,8 +244,8 @@ async fn decide(ours: &TestServer, what: &str, account: &str, connection: &str) 
         };
         let end = membership::Command::Provision { draft, home };
         commit.decide::<Membership>(&id, &end).await.unwrap().unwrap();
+        commit.commit().await.unwrap();
     }
-    commit.commit().await.unwrap();
 }
 
 #[tokio::test]

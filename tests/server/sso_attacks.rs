@@ -20,10 +20,10 @@ use std::time::Duration;
 const ANA: &str = "ana@acme.test";
 const NOVA: &str = "nova@acme.test";
 const BRUNO: &str = "bruno@acme.test";
-const DORA: &str = "dora@acme.test";
+pub const DORA: &str = "dora@acme.test";
 
 /// A person with two factors who belongs to both organizations.
-const DORA_EVERYWHERE: &str = r#"
+pub const DORA_EVERYWHERE: &str = r#"
 [[account]]
 email = "dora@acme.test"
 memberships = [{ organization = "acme", roles = ["manager"] }, { organization = "other", roles = [] }]

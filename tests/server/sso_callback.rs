@@ -4,7 +4,7 @@
 use crate::{
     http::Answer,
     person::{asking, text},
-    sso_scene::{Scene, connect, draft, link, moves_on_to, options, parameters},
+    sso_scene::{Scene, connect, draft, link, moves_on_to, options, parameters, session_of},
     support::{TestOptions, TestServer},
     tab::Tab,
     upstream_provider::Provider,
@@ -12,7 +12,7 @@ use crate::{
 };
 use hyper::Method;
 use porteiro::http::Links;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 const ANA: &str = "ana@acme.test";
@@ -321,4 +321,72 @@ async fn without_screens_the_browser_goes_on_at_the_link_of_the_operator() {
     assert_eq!((&*to["flow"], &*to["problem"]), (&*flow, "sso_refused"), "{back:?}");
     // Without a link there is nowhere to go on, and nothing is spent.
     assert!(server.get("/sign-in").await.status == 404);
+}
+
+/// The status and the code of a refusal.
+fn refusal(answer: &Answer) -> (u16, String) {
+    (answer.status.as_u16(), text(&answer.json()["code"]).to_owned())
+}
+
+#[tokio::test]
+async fn what_no_database_takes_is_refused_before_one_is_asked() {
+    let scene = Scene::proved().await;
+    let server = &scene.server;
+    let state = "state=a-state-that-is-as-long-as-ours-would-be&code=c";
+    for id in ["%00", "a%00b", &format!("{}%00", scene.connection), "%C3%A9", &"a".repeat(400)] {
+        for (method, path) in [
+            (Method::GET, format!("/connect/sso/{id}/callback?{state}")),
+            (Method::POST, format!("/connect/sso/{id}/callback")),
+            (Method::POST, format!("/connect/sso/{id}/logout")),
+            (Method::GET, format!("/sign-in?connection={id}")),
+            (Method::GET, format!("/sign-in?organization={id}")),
+            (Method::DELETE, format!("/me/identities/{id}")),
+            (Method::GET, format!("/organization?organization={id}")),
+        ] {
+            let request = server.request(method.clone(), &path);
+            let request = request.header("content-type", "application/x-www-form-urlencoded");
+            let body = format!("{state}&logout_token=a.b.c");
+            let body = if method == Method::POST { body } else { String::new() };
+            let answer = server.send(request.body(body.into()).unwrap()).await;
+            assert!(answer.status.as_u16() < 500, "{method} {path}: {answer:?}");
+        }
+    }
+    let connection = &scene.connection;
+    for query in
+        ["state=%00&code=c", "state=s%00&code=%00", "state=s&code=c&iss=%00", "error=%00&state=%00"]
+    {
+        let flow = scene.begin().await;
+        scene.answer_to(&flow).await;
+        let answer = scene.bring(&flow, query).await;
+        assert_eq!(refusal(&answer), (401, "sso_refused".to_owned()), "{query}");
+        let path = format!("/connect/sso/{connection}/callback?{query}");
+        assert_eq!(server.get(&path).await.status, 400, "{query}");
+    }
+    for (step, body) in [
+        ("sso/options", json!({ "connection": "\0" })),
+        ("sso/options", json!({ "connection": connection, "login_hint": "a\0b" })),
+        ("sso", json!({ "callback": "\0" })),
+    ] {
+        let flow = scene.begin().await;
+        let answer = server.step(&flow, step, body.clone()).await;
+        assert!(answer.status.is_client_error(), "{step} {body}: {answer:?}");
+    }
+    let wish = json!({ "kind": "sign_in", "organization": "ac\0me" });
+    assert!(server.post_json("/flows", &wish, &[]).await.status.as_u16() < 500);
+    // What the provider asserts.
+    for (claim, value) in [
+        ("sub", json!("a\0b")),
+        ("email", json!("no\0va@acme.test")),
+        ("sid", json!("a\0b")),
+        ("groups", json!(["a\0b"])),
+        ("name", json!("\0")),
+    ] {
+        scene.provider.claim(claim, value);
+        let answer = scene.sign_on().await;
+        assert_eq!(refusal(&answer), (401, "sso_refused".to_owned()), "{claim}");
+        scene.provider.claim(claim, Value::Null);
+        scene.provider.claim("sub", json!("nova"));
+    }
+    scene.provider.claim("email", json!("nova@acme.test"));
+    session_of(&scene.sign_on().await);
 }

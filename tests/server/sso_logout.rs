@@ -2,6 +2,8 @@
 //! (RP-Initiated Logout).
 
 use crate::{
+    bounds::Copies,
+    database::Database,
     http::Answer,
     me::get_in,
     person::{asking, text},
@@ -185,4 +187,31 @@ async fn a_sign_out_here_goes_on_at_the_provider_by_which_the_person_came() {
     let page = tab.open("/sign-out").await;
     let out = tab.step(&page, "confirm", &[("decision", "allow")]).await;
     out.is(200, "You are signed out");
+}
+
+#[tokio::test]
+async fn a_logout_by_subject_ends_every_session_of_it_however_many_there_are() {
+    let scene = Scene::open().await;
+    let server = &scene.server;
+    link(server, &scene.connection, SUBJECT, BRUNO).await;
+    scene.provider.claim("sid", json!("s1"));
+    let session = session_of(&scene.sign_on().await);
+    let mut database = Database::at(&server.url).await;
+    let newest = "SELECT id FROM listings WHERE list = 'upstream_sessions'";
+    let [[of]] = &database.texts::<1>(newest).await[..] else { panic!("an upstream session") };
+    let count = 1_300;
+    let (words, rank) = (("~", "~"), "rank");
+    let copies = Copies { kind: "upstream_session", of, name: "other-", count, words, rank };
+    copies.make(&mut database).await;
+    let open = "SELECT CAST(COUNT(*) AS TEXT) FROM listings WHERE list = 'upstream_sessions'";
+    assert_eq!(database.texts::<1>(open).await, [["1301".to_owned()]]);
+    // Others of that name are not ended, and keep none of them from being ended.
+    let other = scene.sign(&scene.notice("other", &json!({ "sid": "s1", "sub": "another" })));
+    assert_eq!(scene.tell(server, &other).await.status, 200);
+    assert_eq!(database.texts::<1>(open).await, [["1301".to_owned()]]);
+    let all = scene.sign(&scene.notice("all", &json!({})));
+    assert_eq!(scene.tell(server, &all).await.status, 200);
+    assert_eq!(database.texts::<1>(open).await, [["0".to_owned()]]);
+    assert!(!is_open(server, &session).await);
+    scene.tell(server, &all).await.refused(400, "invalid_request");
 }

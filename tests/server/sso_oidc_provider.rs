@@ -171,8 +171,9 @@ async fn oidc_provider_signs_members_in_by_a_secret_and_by_our_key_set() {
         };
         let made = Draft { id: connection, roles: Some(vec![role]), ..draft(&provider.issuer) };
         connect(&server, made, has_secret.then_some(SECRET)).await;
-        let sign_on = async |login: &str| {
+        let sign_on_asking = async |login: &str, beside: &[(&str, &str)]| {
             let asked = [("organization", "acme"), ("scope", "openid invoices:write")];
+            let asked = [&asked[..], beside].concat();
             let flow = server.authorize("web", &asked).await.json();
             let left = server.step(&flow, "sso/options", json!({})).await;
             assert_eq!(left.status, 200, "{left:?}");
@@ -180,6 +181,7 @@ async fn oidc_provider_signs_members_in_by_a_secret_and_by_our_key_set() {
             let callback = provider.sign_in(login, &to).await;
             server.step(&flow, "sso", json!({ "callback": callback })).await
         };
+        let sign_on = async |login: &str| sign_on_asking(login, &[]).await;
         let early = sign_on("nova").await;
         assert_eq!(early.json()["code"], "account_not_vouched", "{has_secret}: {early:?}");
         prove(&server, &zone, ("acme", "acme.test")).await;
@@ -203,6 +205,13 @@ async fn oidc_provider_signs_members_in_by_a_secret_and_by_our_key_set() {
             assert!(!session.is_empty());
         }
         assert_eq!(accounts[0], accounts[1]);
+        // It says when a person signed in where it is asked how long ago that may be.
+        for beside in [("prompt", "login"), ("max_age", "600")] {
+            let done = sign_on_asking("nova", &[beside]).await;
+            let code = parameter(&redirect(&done), "code").unwrap();
+            let tokens = server.redeem("web", &code).await.json();
+            assert!(claims(&tokens["id_token"])["auth_time"].is_i64(), "{beside:?}");
+        }
         assert_eq!(account_of(&server, "nova@acme.test").await.as_deref(), accounts[0].as_str());
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{
     authenticator::Authenticator,
+    me::ask,
     person::{claims, parameter, redirect, text},
     site::Site,
     sso_scene::{account_of, connect, draft, link, options, prove, session_of},
@@ -71,7 +72,14 @@ impl Pair {
     async fn answer_in(&self, email: &str) -> (Value, String, String) {
         let wish = json!({ "kind": "sign_in", "organization": "acme" });
         let flow = self.server.post_json("/flows", &wish, &[]).await.json();
-        let left = self.server.step(&flow, "sso/options", json!({})).await;
+        let (callback, session) = self.answer_to(&flow, email).await;
+        (flow, callback, session)
+    }
+
+    /// Leaves a flow of ours, signs in at theirs, and returns the address that the browser is sent back to, with the session
+    /// at theirs.
+    async fn answer_to(&self, flow: &Value, email: &str) -> (String, String) {
+        let left = self.server.step(flow, "sso/options", json!({})).await;
         assert_eq!(left.status, 200, "{left:?}");
         let to = text(&left.json()["redirect_to"]).to_owned();
         let path = to.strip_prefix(self.upstream.issuer()).unwrap();
@@ -84,7 +92,7 @@ impl Pair {
             done = self.upstream.step(&asked.json(), "totp", json!({ "code": code })).await;
         }
         let session = text(&done.json()["result"]["session_token"]).to_owned();
-        (flow, redirect(&done).to_string(), session)
+        (redirect(&done).to_string(), session)
     }
 
     async fn sign_on(&self, email: &str) -> crate::http::Answer {
@@ -179,6 +187,32 @@ async fn a_sign_out_at_the_other_porteiro_ends_what_rests_on_it_here() {
     assert_eq!(left.json()["state"], "done", "{left:?}");
     crate::shared::eventually("the end of the session", async || !is_open(&session).await).await;
     assert!(is_open(&own).await, "others stay");
+}
+
+#[tokio::test]
+async fn another_porteiro_is_asked_for_a_sign_in_anew_and_says_when_it_was() {
+    let pair = Pair::open(None).await;
+    let Pair { server, upstream, zone, .. } = &pair;
+    prove(server, zone, ("acme", "acme.test")).await;
+    for (beside, anew) in [(("prompt", "login"), true), (("max_age", "600"), false)] {
+        let asked = [("organization", "acme"), beside];
+        let flow = server.authorize("web", &asked).await.json();
+        let left = server.step(&flow, "sso/options", json!({})).await.json();
+        let path = text(&left["redirect_to"]).strip_prefix(upstream.issuer()).unwrap().to_owned();
+        // Of a person with a session there.
+        let theirs = upstream.sign_in("nova@acme.test").await;
+        upstream.clock.advance(Duration::from_mins(2));
+        server.clock.advance(Duration::from_mins(2));
+        let headers = [("accept", "application/json"), ("x-session-token", &*theirs)];
+        let there = ask(upstream, hyper::Method::GET, &path, &headers).await;
+        assert_eq!(there.json()["state"] != "done", anew, "{beside:?}: {there:?}");
+        let (callback, _) = pair.answer_to(&flow, "nova@acme.test").await;
+        let done = server.step(&flow, "sso", json!({ "callback": callback })).await;
+        let code = parameter(&redirect(&done), "code").unwrap();
+        let tokens = server.redeem("web", &code).await.json();
+        let at = upstream.clock.now().seconds();
+        assert_eq!(claims(&tokens["id_token"])["auth_time"], at, "{beside:?}");
+    }
 }
 
 #[tokio::test]

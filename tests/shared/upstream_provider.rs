@@ -13,6 +13,7 @@ use std::{
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
+    sync::Notify,
     task::JoinSet,
 };
 use url::form_urlencoded;
@@ -49,6 +50,8 @@ pub struct State {
     /// Makes ID tokens in another way.
     pub forge: Option<fn(&Signer, &Value) -> String>,
     pub replies: BTreeMap<String, Reply>,
+    /// Paths that answer once they are told to.
+    pub held: BTreeMap<String, Arc<Notify>>,
     pub heard: Vec<Heard>,
     /// Codes that were issued, each with the nonce and the challenge of its request.
     codes: BTreeMap<String, (Option<String>, String)>,
@@ -74,6 +77,7 @@ impl Provider {
             claims: Map::new(),
             forge: None,
             replies: BTreeMap::new(),
+            held: BTreeMap::new(),
             heard: Vec::new(),
             codes: BTreeMap::new(),
             tokens: Vec::new(),
@@ -152,9 +156,16 @@ pub fn unsigned(header: &Value, claims: &Value) -> String {
 
 async fn serve(mut stream: TcpStream, state: &Mutex<State>, issuer: &str, clock: &dyn Clock) {
     let Some(heard) = hear(&mut stream).await else { return };
-    let reply = {
+    let waits_for = {
         let mut state = state.lock().unwrap();
         state.heard.push(heard.clone());
+        state.held.get(&heard.path).cloned()
+    };
+    if let Some(told) = waits_for {
+        told.notified().await;
+    }
+    let reply = {
+        let mut state = state.lock().unwrap();
         let replaced = state.replies.get(&heard.path).cloned();
         replaced.unwrap_or_else(|| state.usual(&heard, issuer, clock))
     };

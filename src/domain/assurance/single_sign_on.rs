@@ -7,6 +7,7 @@
 use super::{Evidence, Factor, Level, Method, Proof, Worth};
 use crate::domain::{Timestamp, epoch::is_first};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What a proof by single sign-on rests on, and where it counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +40,21 @@ impl Proof {
     /// Says what it rests on.
     pub fn through(self, sign_on: SingleSignOn) -> Self {
         Self { sign_on: Some(Box::new(sign_on)), ..self }
+    }
+
+    /// Says when the person has proved it there. A clock that is ahead of ours makes no proof of the future.
+    pub fn proved_there_at(self, at: Option<Timestamp>) -> Self {
+        Self { auth_time: at.map(|at| at.min(self.at)), ..self }
+    }
+
+    /// Returns when the person has proved it, here or at the provider.
+    pub(super) fn proved_at(&self) -> Timestamp {
+        self.auth_time.unwrap_or(self.at)
+    }
+
+    /// Tells whether it is known when the person has proved it: a provider need not say so.
+    fn has_known_age(&self) -> bool {
+        self.method != Method::SingleSignOn || self.auth_time.is_some()
     }
 
     /// Returns the organization for which alone it counts.
@@ -83,12 +99,39 @@ impl Evidence {
 
     /// Returns when anything was proved last, wherever it counts.
     pub fn last_anywhere(&self) -> Option<Timestamp> {
-        self.proofs.iter().chain(&self.scoped).map(|proof| proof.at).max()
+        self.proofs.iter().chain(&self.scoped).map(Proof::proved_at).max()
+    }
+
+    /// Tells whether the person has proved anything within this time. What a provider says without a time may be of any age.
+    pub fn is_proved_within(&self, age: Duration, now: Timestamp) -> bool {
+        let known = self.proofs.iter().filter(|proof| proof.has_known_age());
+        known.map(Proof::proved_at).max().is_some_and(|at| now.since(at) <= age)
     }
 
     /// Tells whether there is no proof of the account's own.
     pub fn is_only_scoped(&self) -> bool {
         self.proofs.is_empty() && !self.scoped.is_empty()
+    }
+
+    /// Tells whether a person with these proofs may see and decide what is of this organization, or of none: one who came by
+    /// an organization's provider alone has nothing to do with others (adr/0148).
+    pub fn reaches(&self, organization: Option<&str>) -> bool {
+        let is_there = |proof: &Proof| proof.only_for() == organization;
+        !self.is_only_scoped() || organization.is_some() && self.scoped.iter().any(is_there)
+    }
+
+    /// Returns the organization for which alone a second factor would count now.
+    pub fn second_factor_only_for(&self) -> Option<&str> {
+        self.last_scoped().filter(|_| self.is_only_scoped()).and_then(Proof::only_for)
+    }
+
+    fn last_scoped(&self) -> Option<&Proof> {
+        self.scoped.iter().max_by_key(|proof| proof.at)
+    }
+
+    /// Returns these proofs with those of others that count for one organization alone.
+    pub fn with_scoped_of(&self, others: &Self) -> Self {
+        others.scoped.iter().fold(self.clone(), |all, proof| all.and_scoped(proof.clone()))
     }
 
     /// Lists what proofs by single sign-on rest on.
@@ -146,9 +189,8 @@ impl Evidence {
     }
 
     /// Says where a proof counts: a second factor after single sign-on alone counts where that does.
-    pub(super) fn placed(&self, proof: Proof) -> Proof {
-        let last = self.scoped.iter().max_by_key(|proof| proof.at);
-        match last.and_then(|last| last.sign_on.clone()) {
+    pub fn placed(&self, proof: Proof) -> Proof {
+        match self.last_scoped().and_then(|last| last.sign_on.clone()) {
             Some(sign_on) if is_second(&proof) && self.is_only_scoped() => proof.through(*sign_on),
             _ => proof,
         }
@@ -249,6 +291,48 @@ mod tests {
         assert_eq!(with_password.only_sign_on(), None);
         let left = with_password.without_sign_ons(|_| true);
         assert_eq!(left.level(NOW), Some(Level::Aal2), "it did not rest on that alone");
+    }
+
+    #[test]
+    fn who_came_by_one_provider_reaches_its_organization_and_nothing_else() {
+        let alone = at_acme(Worth::BELIEVED_SIGN_ON);
+        for evidence in [alone.clone(), alone.and(Worth::TOTP.given(NOW))] {
+            assert!(evidence.reaches(Some("acme")));
+            assert!(!evidence.reaches(Some("globex")) && !evidence.reaches(None));
+            assert_eq!(evidence.second_factor_only_for(), Some("acme"));
+        }
+        let own = alone.and(Worth::PASSWORD.given(NOW));
+        let social = Evidence::of(Worth::SINGLE_SIGN_ON.given(NOW).through(sign_on(None)));
+        for evidence in [own, social, Evidence::of(Worth::PASSWORD.given(NOW))] {
+            assert!(evidence.reaches(Some("globex")) && evidence.reaches(None));
+            assert_eq!(evidence.second_factor_only_for(), None);
+        }
+    }
+
+    #[test]
+    fn a_proof_at_a_provider_is_as_old_as_it_says_and_of_unknown_age_where_it_says_nothing() {
+        let day = Duration::from_hours(24);
+        let said = |at| {
+            let proof = Worth::SINGLE_SIGN_ON.given(NOW).through(sign_on(None));
+            Evidence::of(proof.proved_there_at(at))
+        };
+        let (early, unknown) = (said(Some(NOW - Duration::from_mins(5))), said(None));
+        assert_eq!(early.last(), Some(NOW - Duration::from_mins(5)));
+        assert!(early.is_proved_within(Duration::from_mins(5), NOW));
+        assert!(!early.is_proved_within(Duration::from_mins(4), NOW));
+        assert!(!unknown.is_proved_within(day, NOW));
+        assert_eq!(said(Some(NOW + day)).last(), Some(NOW), "a clock may be ahead");
+        assert!(early.level(NOW).is_some() && said(Some(NOW - day)).level(NOW) == early.level(NOW));
+        let text = serde_json::to_string(&early).unwrap();
+        assert_eq!(serde_json::from_str::<Evidence>(&text).unwrap(), early);
+    }
+
+    #[test]
+    fn what_a_provider_says_comes_beside_what_the_account_proved() {
+        let own = Evidence::of(Worth::PASSWORD.given(NOW)).and(Worth::TOTP.given(NOW));
+        let both = own.with_scoped_of(&at_acme(Worth::SINGLE_SIGN_ON));
+        assert_eq!(both.at(None, NOW), own);
+        assert!(both.sign_on_at("acme").is_some());
     }
 
     #[test]

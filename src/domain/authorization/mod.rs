@@ -174,21 +174,34 @@ impl RequestedGrant {
         let wanted = self.organization.as_deref().or(said.organization);
         let third_party = facts.consent != ConsentRule::FirstParty;
         let ask = |membership| Settled::AskConsent(Box::new(facts.question(membership, self)));
+        // A person who came by another organization's provider alone does not learn whether they belong to this one.
+        let named = facts.members_of.as_deref().or(wanted);
+        if named.is_some() && !person.evidence.reaches(named) {
+            return Settled::ProveMore(Acr::Aal1);
+        }
         let membership = match facts.membership(wanted) {
             Ok(membership) => membership,
             // Before consent a client does not learn in silence where a person belongs, nor that there
             // are several organizations to choose from.
             Err(_) if self.prompt.none && third_party => return ask(None),
+            Err(Settled::ChooseOrganization(choices)) => {
+                let choices = reached(choices, person);
+                let none = choices.is_empty().then_some(Settled::ProveMore(Acr::Aal1));
+                return none.unwrap_or(Settled::ChooseOrganization(choices));
+            }
             Err(settled) => return settled,
         };
         let unknown = third_party && facts.consent.asks_for(self);
         if self.prompt.none && unknown {
             return ask(membership);
         }
+        let organization = membership.map(|one| one.organization.as_str());
+        if !person.evidence.reaches(organization) {
+            return Settled::ProveMore(Acr::Aal1);
+        }
         if let Some(denial) = self.beyond(facts, membership) {
             return Settled::Denied(denial);
         }
-        let organization = membership.map(|one| one.organization.as_str());
         // What was proved before a sign-out does not count there.
         let counts = match membership {
             Some(one) => person.evidence.clone().since_sign_out(&one.organization, one.signed_out),
@@ -254,6 +267,12 @@ impl RequestedGrant {
         requirements.extend(membership.into_iter().flat_map(|one| one.requirements.clone()));
         Settled::Granted { grant: Box::new(grant), requirements }
     }
+}
+
+/// Leaves those of which the person may know that they belong to them, by what they have proved.
+pub fn reached(choices: Vec<Choice>, person: &Person) -> Vec<Choice> {
+    let is_reached = |choice: &Choice| person.evidence.reaches(Some(&choice.slug));
+    choices.into_iter().filter(is_reached).collect()
 }
 
 fn denial(widening: &Widening) -> Denial {

@@ -182,9 +182,19 @@ impl RequestedGrant {
     /// Tells whether what the person has proved is too old, or does not count.
     pub fn wants_proof_again(&self, person: &Person, now: Timestamp) -> bool {
         let too_old = |age: u32| {
-            let since = self.proved_by(person, now).last().map(|at| now.since(at));
-            since.is_none_or(|since| since > Duration::from_secs(age.into()))
+            !self.proved_by(person, now).is_proved_within(Duration::from_secs(age.into()), now)
         };
-        self.prompt.login || self.max_age == Some(0) || self.max_age.is_some_and(too_old)
+        self.most_age() == Some(0) || self.max_age.is_some_and(too_old) || self.is_elsewhere(person)
+    }
+
+    /// Returns how many seconds ago the person may have proved who they are, where that is limited.
+    pub fn most_age(&self) -> Option<u32> {
+        if self.prompt.login { Some(0) } else { self.max_age }
+    }
+
+    /// Tells whether an organization is asked for of which the person may see nothing: they came by the single sign-on of
+    /// another one alone.
+    fn is_elsewhere(&self, person: &Person) -> bool {
+        self.organization.is_some() && !person.evidence.reaches(self.organization.as_deref())
     }
 }

@@ -180,7 +180,8 @@ impl Machine for Flow {
     /// session whose account was chosen, without which no other may begin, and what a person said of a
     /// request for an approval. 6: by which authenticators it was proved. 7: an answer that is to be signed.
     /// 8: single sign-on. 9: an identity that is to be linked. 10: after how many sign-outs it was proved, and a report.
-    const REVISION: u32 = 10;
+    /// 11: whether the account itself proved something, and when a provider says that it was proved there.
+    const REVISION: u32 = 11;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;

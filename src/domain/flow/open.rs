@@ -15,6 +15,7 @@ use crate::domain::{
     pushed_request::PushedRequest,
 };
 use serde::{Deserialize, Serialize};
+use std::ops::Not;
 
 /// A flow that waits for the person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,9 @@ pub struct Open {
     /// Something was proved in this flow, and not only in the session it began in.
     #[serde(default)]
     pub proved_here: bool,
+    /// The account itself proved something in this flow: more than an organization's provider has said who it is (adr/0148).
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub proved_own: bool,
     /// What the person's account can prove itself by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub methods: Vec<Method>,
@@ -190,6 +194,14 @@ impl Open {
         signs_in && waits && (self.person.is_none() || self.sign_on.is_some())
     }
 
+    /// Returns how many seconds ago the person may have proved who they are, where a client limits that: another provider is
+    /// asked as we are.
+    pub fn most_age(&self) -> Option<u32> {
+        let wanted = self.seed.request.as_ref().map(|request| &request.wanted);
+        let of_device = || self.device.as_ref().map(|device| &device.request.wanted);
+        wanted.or_else(of_device).and_then(RequestedGrant::most_age)
+    }
+
     /// Lists the steps that need no other provider.
     fn offers_of_account(&self, rules: &Rules) -> Vec<&'static str> {
         let of = |role| rules.proofs(role).flat_map(super::ProofStep::names);
@@ -313,8 +325,10 @@ impl Open {
             Step::Apply { link, .. } => next.apply_for_account(link),
             Step::Choose { organization, material } => {
                 let memberships = material.facts.as_ref().map(|facts| choices(&facts.memberships));
+                let reaches = |person: &Person| person.evidence.reaches(Some(organization));
                 let known = |choice: &Choice| choice.slug == *organization;
-                if !memberships.is_some_and(|choices| choices.iter().any(known)) {
+                let is_named = memberships.is_some_and(|choices| choices.iter().any(known));
+                if !is_named || !self.person.as_ref().is_some_and(reaches) {
                     return Decision::refuse(Refusal::NotAChoice);
                 }
                 next.chosen = Some(organization.clone());
@@ -325,6 +339,12 @@ impl Open {
             Step::Enter { device: Some(device), material } => {
                 next.device = Some(device.clone());
                 next.settle(material, rules, false, now)
+            }
+            // The client asks for other organizations as well.
+            Step::Block { .. }
+                if self.person.as_ref().is_some_and(|person| person.evidence.is_only_scoped()) =>
+            {
+                Decision::refuse(Refusal::NotNow)
             }
             Step::Block { .. } => next.fail_blocking(Denial::ConsentRefused, true),
             Step::Decide { allow: false, .. } => next.fail(Denial::ConsentRefused),
@@ -349,7 +369,8 @@ impl Open {
             let (epoch, evidence) = (sign_outs.everyone, Evidence::of(proof));
             self.person = Some(Person { account, epoch, evidence });
             self.epoch = epoch;
-            (self.proved_here, self.stage) = (true, Stage::Enrol);
+            (self.proved_here, self.proved_own) = (true, true);
+            self.stage = Stage::Enrol;
         }
         self.applicant = Some(Box::new(applicant.clone()));
         self.moved()

@@ -116,12 +116,18 @@ impl Open {
             Some(by) => proof.through(by.sign_on.clone()),
             None => proof,
         };
-        let evidence = match &self.person {
-            None => Evidence::of(proof),
-            Some(person) if person.account == proved.account => person.evidence.and(proof),
+        let proof = match &proved.sign_on {
+            Some(by) => proof.proved_there_at(by.auth_time),
+            None => proof,
+        };
+        let former = match &self.person {
+            None => Evidence::default(),
+            Some(person) if person.account == proved.account => person.evidence.clone(),
             // Two halves of two accounts are no proof of one.
             Some(_) => return Decision::refuse(Refusal::NotNow),
         };
+        let is_own = former.placed(proof.clone()).only_for().is_none();
+        let evidence = former.and(proof);
         let (is_first, kind) = (self.person.is_none(), self.seed.kind.clone());
         let shown = (!self.proved_here && self.applicant.is_none())
             .then(|| Record::new("credential.proved").with("account", proved.account.as_str()))
@@ -135,6 +141,7 @@ impl Open {
         self.person = Some(Person { account: proved.account.clone(), epoch, evidence });
         // Whom they named is known by now: the name is not kept.
         (self.identifier, self.proved_here) = (None, true);
+        self.proved_own |= is_own;
         if proved.sign_on.is_some() {
             self.sign_on = None;
         }

@@ -198,6 +198,7 @@ impl Seed {
             attempts: 0,
             person,
             proved_here: false,
+            proved_own: false,
             methods,
             chosen: None,
             required: None,

@@ -185,12 +185,14 @@ impl Open {
             finished: Some(Finished {
                 family_id: fresh.family_id.clone(),
                 granted: grant.is_some(),
+                proved_own: self.proved_own,
                 session: touched.then(|| session.clone()),
             }),
         };
         let account = &*person.account;
         // A person who signs in again wants to keep the account.
-        let keeps = material.account.deleting && becomes == SessionEnding::SignedIn;
+        let signs_in = becomes == SessionEnding::SignedIn && !person.evidence.is_only_scoped();
+        let keeps = material.account.deleting && signs_in;
         let kept = keeps.then_some(account::Command::KeepAccount);
         let hears = material.facts.as_ref().is_some_and(|facts| facts.hears_of_logout);
         let told = grant.as_ref().filter(|_| hears).map(|grant| grant.client_id.clone());
@@ -230,7 +232,9 @@ impl Open {
             decision = sign_in(decision, signing_in, material, now);
             if self.proved_here {
                 decision = decision.recording(signed_in(&person, &session));
-                let watched = material.sign_in.as_deref().map(commands::watch);
+                // Where an organization's provider says that a person is says nothing of the account's own devices.
+                let watched = material.sign_in.as_deref().filter(|_| self.proved_own);
+                let watched = watched.map(commands::watch);
                 decision = watched.into_iter().fold(decision, Decision::commanding);
             }
         }

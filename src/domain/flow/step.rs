@@ -5,7 +5,7 @@ use super::{
     Refusal, Rules, Seed,
 };
 use crate::domain::{
-    Device, Dispatch, Fingerprint, Requirement,
+    Device, Dispatch, Fingerprint, Requirement, Timestamp,
     account::{self, Account},
     account_alerts::SignIn,
     assurance::{AuthenticatorId, Authenticators, Method, SingleSignOn, Worth},
@@ -15,7 +15,7 @@ use crate::domain::{
     upstream_session,
 };
 use serde::{Deserialize, Serialize};
-use std::{sync::Arc, time::Duration};
+use std::{ops::Not, sync::Arc, time::Duration};
 
 /// A step, and the seed of the flow it is meant for.
 #[derive(Clone, Debug)]
@@ -239,6 +239,8 @@ pub struct AccountProof {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignOnProof {
     pub sign_on: SingleSignOn,
+    /// When the person proved it at the provider, if it says so.
+    pub auth_time: Option<Timestamp>,
     /// Born in the same commit.
     pub session: upstream_session::Open,
     /// What was read and must still be so.
@@ -356,6 +358,9 @@ pub struct Finished {
     pub family_id: String,
     /// A family was born under that id.
     pub granted: bool,
+    /// The account itself proved something: see [`Open::proved_own`].
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub proved_own: bool,
     pub session: Option<FinishedSession>,
 }
 

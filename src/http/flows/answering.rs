@@ -32,6 +32,8 @@ use zeroize::Zeroizing;
 pub struct FlowProgress {
     pub answer: FlowAnswer,
     pub authenticated: bool,
+    /// The account itself proved something in the flow: see [`Open::proved_own`](crate::domain::flow::Open::proved_own).
+    pub proved_own: bool,
 }
 
 /// Fresh tokens for a flow that may end with this step.
@@ -115,7 +117,8 @@ pub(super) async fn answer(
             let document = Document::of(app, shown).await?;
             let document = document.telling_accounts(app, context, source).await?;
             let answer = FlowAnswer { document, cookies: Vec::new() };
-            return Ok(FlowProgress { answer, authenticated });
+            let proved_own = matches!(going_on, Flow::Open(open) if open.proved_own);
+            return Ok(FlowProgress { answer, authenticated, proved_own });
         }
     };
     let mut outcome = Outcome { recovery_codes, ..Outcome::default() };
@@ -128,17 +131,21 @@ pub(super) async fn answer(
     }
     let mut cookies = Vec::new();
     let change = changes(over);
+    let proved_own = over.finished.as_ref().is_some_and(|finished| finished.proved_own);
     if matches!(change, Some(SessionChange::Begun | SessionChange::Renewed)) {
         if let Some(person) = &over.person {
-            forgive(app, context, person).await;
+            if proved_own {
+                forgive(app, context, person).await;
+            }
             if change == Some(SessionChange::Begun) {
-                ceilings::keep_sessions(app, context, &person.account).await;
+                ceilings::keep_sessions(app, context, person).await;
             }
         }
         if seed.channel != Channel::Program {
             let id = session_of(over).map_or("", String::as_str);
             cookies.extend(held_from_now(app, acting, held, (id, &drawn.session.text)));
-            if let Some(person) = &over.person {
+            // A provider of an organization makes no browser one that the person is known in.
+            if let Some(person) = over.person.as_ref().filter(|_| proved_own) {
                 let device = drawn.device.clone();
                 cookies.push(known_browser::remember_device(app, source, person, device).await);
             }
@@ -168,7 +175,8 @@ pub(super) async fn answer(
     }
     let shown = FlowView { id, seed, flow: &flow, outcome: Some(outcome) };
     let document = Document::of(app, shown).await?;
-    Ok(FlowProgress { answer: FlowAnswer { document, cookies }, authenticated: true })
+    let answer = FlowAnswer { document, cookies };
+    Ok(FlowProgress { answer, authenticated: true, proved_own })
 }
 
 /// Returns the id of the session that a flow has ended with.

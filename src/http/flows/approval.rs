@@ -62,7 +62,14 @@ pub(super) async fn begun_in(
         None => first(app, account).await?,
     };
     let facts = approval::facts(app, &asked, true).await?;
-    let question = asked.request.wanted.question(&facts).map_err(|_| NOT_WAITING)?;
+    let wanted = &asked.request.wanted;
+    let organization = facts.organization(wanted.organization.as_deref());
+    if !signed_in.person.evidence.reaches(organization) {
+        // It is shown once the account itself has proved something.
+        let sought = ApprovalSought { id: Some(asked.id), said: None };
+        return Ok((SignedIn { stage: Stage::Credential, ..signed_in }, sought));
+    }
+    let question = wanted.question(&facts).map_err(|_| NOT_WAITING)?;
     let said = Some(Box::new(asked.shown(&question)));
     let sought = ApprovalSought { id: Some(asked.id), said };
     let question = Some(Box::new(question));

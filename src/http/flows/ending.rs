@@ -28,6 +28,8 @@ use crate::{
         Actor, Fingerprint, Machine as _,
         account::{self, Account, Known},
         client::Client,
+        connection::Connection,
+        external_identity::ExternalIdentity,
         flow::{
             AccountProof, AccountSeen, DEVICE, EnteredDevice, Flow, LINK, Material, Moment, Notice,
             PendingLink, RECOVERY, REPORT, Selected, SessionChange, Step,
@@ -110,6 +112,12 @@ impl StepAnswer {
             Self::Enrolled(_) => true,
             _ => false,
         }
+    }
+
+    /// Tells whether what has changed is what another provider was believed by: no further try can mend that.
+    fn was_believed_by(&self, kind: &str) -> bool {
+        let by_another = matches!(self, Self::Proved(proved) if proved.sign_on.is_some());
+        by_another && [Connection::KIND, ExternalIdentity::KIND].contains(&kind)
     }
 
     /// Returns the codes that were made beside a credential; the person is shown them once.
@@ -271,7 +279,9 @@ async fn take_again(
             {
                 return Err(ACCOUNT_CHANGED);
             }
-            Err(NotTaken::Unmet { kind }) if linking::rests_on(opened, kind) => {
+            Err(NotTaken::Unmet { kind })
+                if linking::rests_on(opened, kind) || asking.answer.was_believed_by(kind) =>
+            {
                 return Err(CONNECTION_CHANGED);
             }
             Err(NotTaken::Unmet { kind }) if kind == Client::KIND => {

@@ -3,7 +3,7 @@
 use crate::{
     actors::HydrateError,
     domain::{
-        authorization::{Choice, RequestedGrant},
+        authorization::{Choice, RequestedGrant, reached},
         flow::{ApprovalAsked, EnteredDevice, Flow, Invited, Seed},
         person::Person,
     },
@@ -149,5 +149,5 @@ pub async fn organizations(
     let reader =
         FactsReader { app, client, client_version, wanted, redirect_uri, account, chosen, anew };
     let (choices, suspended) = reader.choices().await?;
-    Ok(Organizations { choices, suspended })
+    Ok(Organizations { choices: reached(choices, person), suspended: reached(suspended, person) })
 }

@@ -158,7 +158,7 @@ pub async fn confirm_email(
 ) -> Result<Response, Problem> {
     let caller = Caller::of(&app, context, &Method::POST, &headers).await?;
     // The address that was used until now is told.
-    confirm(&app, &caller, address, (Channel::Email, body, MailContent::EmailChanged)).await
+    confirm(&app, caller, address, (Channel::Email, body, MailContent::EmailChanged)).await
 }
 
 pub async fn confirm_phone(
@@ -168,7 +168,7 @@ pub async fn confirm_phone(
     Json { headers, body, .. }: Json<Code>,
 ) -> Result<Response, Problem> {
     let caller = Caller::of(&app, context, &Method::POST, &headers).await?;
-    confirm(&app, &caller, address, (Channel::Phone, body, MailContent::PhoneChanged)).await
+    confirm(&app, caller, address, (Channel::Phone, body, MailContent::PhoneChanged)).await
 }
 
 pub async fn remove_phone(
@@ -194,15 +194,18 @@ pub async fn remove_phone(
 
 async fn confirm(
     app: &App,
-    caller: &Caller,
+    mut caller: Caller,
     address: IpAddr,
     (channel, Code { code }, notice): (Channel, Code, MailContent),
 ) -> Result<Response, Problem> {
     app.limits.pace.take(Purpose::Credential, address, app.clock.now())?;
+    if let Some(refused) = step_up::demand_own(app, &mut caller).await? {
+        return Ok(refused);
+    }
     let known: Known = caller.known(app).await?;
     let code = fingerprint(app, &known.id, channel, &typed(&code));
     let prove = telling(app, &caller.context, &known, notice, Command::Prove { channel, code });
-    change(app, caller, prove).await?;
+    change(app, &caller, prove).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

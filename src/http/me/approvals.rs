@@ -93,7 +93,9 @@ pub async fn list(
     State(app): State<App>,
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Waiting>, Problem> {
-    Ok(Items::whole(of_account(&app, caller.account()).await?))
+    let mut items = of_account(&app, caller.account()).await?;
+    items.retain(|one| caller.reaches(one.organization.as_deref()));
+    Ok(Items::whole(items))
 }
 
 /// Lists what waits, what ends first first; what the person could not grant any more is left out.
@@ -143,6 +145,11 @@ pub async fn decide(
         }
         Err(problem) => return Err(problem),
     };
+    if (block || is_elsewhere(&app, &caller, &asked).await?)
+        && let Some(refused) = step_up::demand_own(&app, &mut caller).await?
+    {
+        return Ok(refused);
+    }
     match decision {
         Decision::Approve => approve(&app, &mut caller, asked).await,
         Decision::Deny => {
@@ -150,6 +157,16 @@ pub async fn decide(
             Ok(done())
         }
     }
+}
+
+/// Tells whether a request is none of the organization by whose provider alone the caller has come.
+async fn is_elsewhere(app: &App, caller: &Caller, asked: &ApprovalAsked) -> Result<bool, Problem> {
+    if !caller.present.person.evidence.is_only_scoped() {
+        return Ok(false);
+    }
+    let facts = approval::facts(app, asked, true).await?;
+    let wanted = asked.request.wanted.organization.as_deref();
+    Ok(!caller.reaches(facts.organization(wanted)))
 }
 
 fn done() -> Response {
@@ -289,7 +306,9 @@ pub async fn blocked(
     State(app): State<App>,
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Blocked>, Problem> {
-    Ok(Items::whole(blocked_by(&app, caller.account()).await?))
+    let items = blocked_by(&app, caller.account()).await?;
+    // A client is blocked for every organization.
+    Ok(Items::whole(if caller.reaches(None) { items } else { Vec::new() }))
 }
 
 /// Lists the clients that a person has blocked.

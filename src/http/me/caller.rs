@@ -54,6 +54,11 @@ impl Caller {
         &self.present.person.account
     }
 
+    /// Tells whether what is of this organization, or of none, is shown to the caller and decided by them (adr/0148).
+    pub fn reaches(&self, organization: Option<&str>) -> bool {
+        self.present.person.evidence.reaches(organization)
+    }
+
     /// Reads the account as it is now.
     pub async fn known(&self, app: &App) -> Result<Known, Problem> {
         let seen = app.views.accounts.look_anew(self.account()).await?;

@@ -36,7 +36,8 @@ pub async fn list(
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Linkable>, Problem> {
     let mut known = connections_of(&app, "").await?;
-    let belongings = Belonging::of_account(&app, caller.account()).await?;
+    let mut belongings = Belonging::of_account(&app, caller.account()).await?;
+    belongings.retain(|one| caller.reaches(Some(&one.organization.slug)));
     let enabled = belongings.iter().filter(|one| one.organization.enabled);
     for belonging in enabled.take(MOST_ORGANIZATIONS) {
         known.extend(connections_of(&app, &belonging.organization.slug).await?);

@@ -101,7 +101,8 @@ pub async fn list(
 ) -> Result<Items<Connected>, Problem> {
     let known = caller.known(&app).await?;
     let (after, _) = cursor.read(CONSENTS)?;
-    let (all, next) = page(&app, &known, after).await?;
+    let (mut all, next) = page(&app, &known, after).await?;
+    all.retain(|(_, organization), _| caller.reaches(organization.as_deref()));
     let next_cursor = next.map(|after| Cursor::after(CONSENTS, (&after, "")));
     Ok(Items { items: shown(&app, all).await?, next_cursor })
 }

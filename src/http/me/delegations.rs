@@ -29,7 +29,10 @@ pub async fn list(
     let mut tree = DelegationTree::default();
     for list in [FAMILIES, HELD_BY_OTHERS] {
         for (_, entry) in &app.views.families.page(list, caller.account(), ("", ""), MOST).await? {
-            tree.add(&app, &entry.id, &entry.machine).await?;
+            let grant = entry.machine.grant();
+            if grant.is_some_and(|grant| caller.reaches(grant.organization())) {
+                tree.add(&app, &entry.id, &entry.machine).await?;
+            }
         }
     }
     Ok(Items::whole(tree.grown()))

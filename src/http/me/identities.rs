@@ -45,22 +45,29 @@ pub struct Identity {
     pub linked_at: String,
 }
 
+impl From<(Linked, connection::Known)> for Identity {
+    fn from((linked, connection): (Linked, connection::Known)) -> Self {
+        Self {
+            id: linked.id,
+            connection: ConnectionName { id: connection.id, name: connection.name },
+            subject: linked.subject,
+            linked_at: rfc3339(linked.linked_at),
+        }
+    }
+}
+
 pub async fn list(
     State(app): State<App>,
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Identity>, Problem> {
-    Ok(Items::whole(of_account(&app, caller.account()).await?))
+    let mut linked = linked_to(&app, caller.account()).await?;
+    linked.retain(|(one, _)| caller.reaches(one.organization.as_deref()));
+    Ok(Items::whole(linked.into_iter().map(Identity::from).collect()))
 }
 
 /// Lists the identities of an account.
 pub async fn of_account(app: &App, account: &str) -> Result<Vec<Identity>, HydrateError> {
-    let identity = |(linked, connection): (Linked, connection::Known)| Identity {
-        id: linked.id,
-        connection: ConnectionName { id: connection.id, name: connection.name },
-        subject: linked.subject,
-        linked_at: rfc3339(linked.linked_at),
-    };
-    Ok(linked_to(app, account).await?.into_iter().map(identity).collect())
+    Ok(linked_to(app, account).await?.into_iter().map(Identity::from).collect())
 }
 
 /// Lists what is linked to an account, with its connection; what leads nowhere any more is left out.

@@ -68,7 +68,9 @@ pub async fn list(
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Member>, Problem> {
     let known = caller.known(&app).await?;
-    Ok(Items::whole(of_account(&app, &known).await?))
+    let mut items = of_account(&app, &known).await?;
+    items.retain(|one| caller.reaches(Some(&one.slug)));
+    Ok(Items::whole(items))
 }
 
 /// Lists the organizations of a person.

@@ -86,9 +86,12 @@ async fn page(
     let shown = |id: &str, open: &Open| Session::of(id, open, id == caller.present.id);
     // What ended with an epoch of the person may still be a row.
     let is_current = |open: &&Open| open.epoch() == caller.present.person.epoch;
+    // Where else the account is signed in is not for one organization.
+    let is_told =
+        |id: &str, open: &Open| id == caller.present.id || caller.reaches(open.only_for());
     let live = listed.iter().filter_map(|(_, entry)| {
         let open = entry.machine.owned_by(account, now).filter(is_current)?;
-        Some(shown(&entry.id, open))
+        is_told(&entry.id, open).then(|| shown(&entry.id, open))
     });
     let last = listed.last().filter(|_| listed.len() == PAGE.most() as usize);
     let next_cursor = last.map(|(rank, entry)| Cursor::after(SESSIONS, (rank, &entry.id)));

@@ -4,7 +4,8 @@
 use crate::{
     domain::{
         ClientRank, Context,
-        session::{self, MOST_SESSIONS, SESSIONS},
+        person::Person,
+        session::{self, MOST_SESSIONS, SESSIONS, SessionRank},
         token_family::{self, FAMILIES, MOST_FAMILIES},
     },
     http::app::App,
@@ -14,11 +15,13 @@ use crate::{
 /// How many are ended at once: as many as one person may begin in the second between two looks.
 const AT_ONCE: u32 = 256;
 
-/// Ends the longest unused sessions of an account beyond those that are kept. Where they cannot be read now, the next
-/// sign-in looks again.
-pub async fn keep_sessions(app: &App, context: &Context, account: &str) {
-    // Ranks are digits.
-    let part = ListPart { list: SESSIONS, owner: account, above: "", below: "g" };
+/// Ends the longest unused sessions of an account beyond those that are kept, among those of the sort of the one that has
+/// just begun: an organization's provider ends those that rest on it alone, and no others. Where they cannot be read now,
+/// the next sign-in looks again.
+pub async fn keep_sessions(app: &App, context: &Context, person: &Person) {
+    let rank = SessionRank::of(&person.evidence);
+    let (owner, below) = (&*person.account, rank.below());
+    let part = ListPart { list: SESSIONS, owner, above: rank.above(), below: &below };
     for id in beyond(app, &part, MOST_SESSIONS).await.unwrap_or_default() {
         app.entities.sessions.tell(context, &id, session::Command::MakeRoom);
     }

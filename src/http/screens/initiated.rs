@@ -6,7 +6,10 @@
 
 use super::{Screen, account, leading::to, pages, preferences::Preferences, shell::Shell};
 use crate::{
-    domain::{Context, connection::Known},
+    domain::{
+        Context,
+        connection::{Known, is_id},
+    },
     http::{
         answer::error::Problem,
         app::App,
@@ -93,8 +96,7 @@ pub async fn begin(
 
 /// Finds a connection that people can use.
 async fn connection(app: &App, id: &str) -> Result<Known, Problem> {
-    // A UUID; what is longer is none.
-    if id.len() > 36 {
+    if !is_id(id) {
         return Err(Problem::NOT_FOUND);
     }
     let seen = app.views.connections.look(id).await?;

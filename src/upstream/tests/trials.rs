@@ -2,7 +2,9 @@
 
 use super::{provider::Reply, *};
 use crate::upstream::{Message, MessageKind, Transcript};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
+use url::form_urlencoded;
 
 async fn trial(world: &mut World) -> (Vec<Message>, Result<Completed, UpstreamError>, Attempt) {
     let transcript = Transcript::recording();
@@ -71,6 +73,26 @@ async fn a_trial_shows_what_went_wrong_without_what_the_provider_repeated() {
     let (messages, _, _) = trial(&mut silent).await;
     let failure = messages.last().unwrap().failure.as_deref();
     assert_eq!(failure, Some("the provider's token endpoint did not answer in time"));
+}
+
+#[tokio::test]
+async fn a_secret_that_goes_into_a_header_is_masked_in_whatever_way_it_comes_back() {
+    for status in [200, 400, 401, 500] {
+        let mut world = World::new().await;
+        let encoded: String = form_urlencoded::byte_serialize(SECRET.as_bytes()).collect();
+        let basic = STANDARD.encode(format!("porteiro:{encoded}"));
+        let said = format!("{SECRET} and {encoded} and Basic {basic} are wrong");
+        let body = json!({ "error": "invalid_client", "error_description": said, "scope": SECRET });
+        let header = "content-type: application/json\r\nwww-authenticate: Basic realm=\"";
+        let header = format!("{header}{basic} {encoded} {SECRET}\"");
+        world.provider.reply("/token", Reply::Raw(status, header, body.to_string()));
+        let (messages, completed, _) = trial(&mut world).await;
+        let text = serde_json::to_string(&messages).unwrap() + &completed.unwrap_err().to_string();
+        for secret in [SECRET, &encoded, &basic] {
+            assert!(!text.contains(secret), "{text} has {secret}");
+        }
+        assert!(text.contains("[masked]") && text.contains("www-authenticate"), "{text}");
+    }
 }
 
 #[tokio::test]

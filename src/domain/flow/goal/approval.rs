@@ -5,6 +5,7 @@
 
 use super::{Case, Ending, Goal, Next, Question, SessionEnding};
 use crate::domain::{
+    assurance::Acr,
     authorization::{Denial, Subject},
     backchannel_request::{Deciding, Verdict},
     flow::Open,
@@ -39,6 +40,11 @@ impl Goal for Approval {
         let request = &asked.request;
         if request.account != case.person.account {
             return Next::Fail(Denial::OtherPerson);
+        }
+        // What is asked of another organization is not for a person who came by one's provider alone: neither shown nor decided.
+        let organization = facts.organization(request.wanted.organization.as_deref());
+        if !case.person.evidence.reaches(organization) {
+            return Next::Ask(Question::More(Acr::Aal1));
         }
         let question = match request.wanted.question(facts) {
             Ok(question) => question,

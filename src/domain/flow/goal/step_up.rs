@@ -76,6 +76,11 @@ impl Goal for StepUp {
         false
     }
 
+    /// Where the organization of a client's request requires it, and not before.
+    fn takes_sign_on(&self) -> bool {
+        true
+    }
+
     fn required(&self, seed: &Seed) -> Level {
         seed.wanted().unwrap_or_default().acr.level()
     }

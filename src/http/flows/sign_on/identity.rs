@@ -8,7 +8,7 @@ use crate::{
     actors::{CommitError, MultiCommit, Vouching},
     crypto::draw_uuid,
     domain::{
-        Context, Requirement,
+        Context, Machine as _, Requirement,
         account::{self, Account, EMAIL_ADDRESSES, normalise_email},
         connection::{Connection, Known},
         external_identity::{
@@ -62,19 +62,21 @@ pub struct Resolved {
     pub requirements: Vec<Requirement>,
 }
 
-/// Finds the account of a subject, or makes one where that is allowed. What has to change is one commit.
+/// Finds the account of a subject, or makes one where that is allowed. What has to change is one commit, which wants the
+/// connection to be at the version at which the provider was believed.
 pub async fn resolve(
     app: &App,
     context: &Context,
-    connection: &Known,
+    (connection, version): (&Known, i64),
     person: &UpstreamPerson,
 ) -> Result<Resolved, Problem> {
     for _ in 0..TRIES {
         let mut commit = app.multi_commit(context);
-        let asking = Asking { app, connection, person };
+        let asking = Asking { app, connection, version, person };
         let resolved = Box::pin(asking.resolve(&mut commit)).await?;
         match commit.commit().await {
             Ok(()) => return Ok(resolved),
+            Err(CommitError::Unmet { kind: Connection::KIND }) => return Err(SSO_REFUSED),
             // Another request was first: look again.
             Err(CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. }) => {}
             Err(CommitError::Unavailable) => return Err(Problem::UNAVAILABLE),
@@ -92,7 +94,8 @@ pub async fn foresee(
     person: &UpstreamPerson,
 ) -> Result<bool, Problem> {
     let mut commit = app.multi_commit(context);
-    let asking = Asking { app, connection, person };
+    // No version is required of what is not committed.
+    let asking = Asking { app, connection, version: 0, person };
     let resolved = Box::pin(asking.resolve(&mut commit)).await?;
     // It was decided, and is not committed.
     drop(commit);
@@ -103,16 +106,17 @@ pub async fn foresee(
 struct Asking<'a> {
     app: &'a App,
     connection: &'a Known,
+    version: i64,
     person: &'a UpstreamPerson,
 }
 
 impl Asking<'_> {
     async fn resolve(&self, commit: &mut MultiCommit) -> Result<Resolved, Problem> {
-        let Self { app, connection, person } = *self;
+        let Self { app, connection, person, .. } = *self;
         if !is_subject(&person.subject) {
             return Err(SSO_REFUSED);
         }
-        commit.require(Requirement::live::<Connection>(&*connection.id));
+        commit.require(self.believed());
         let name = identity_name(&connection.id, &person.subject);
         let found = app.store.find(EXTERNAL_IDENTITIES, &name).await?;
         let linked = match &found {
@@ -160,9 +164,15 @@ impl Asking<'_> {
         identity: String,
         mut requirements: Vec<Requirement>,
     ) -> Resolved {
-        requirements.push(Requirement::live::<Connection>(&*self.connection.id));
+        requirements.push(self.believed());
         requirements.push(Requirement::live::<ExternalIdentity>(&*identity));
         Resolved { account, identity, requirements }
+    }
+
+    /// That the connection is still the one by which the provider was believed: another client may stand for other subjects,
+    /// and what it believes may have been too much.
+    fn believed(&self) -> Requirement {
+        Requirement::unchanged::<Connection>(&*self.connection.id, self.version)
     }
 
     /// Returns the address that the provider asserts, if the organization has proved its domain.
@@ -181,7 +191,7 @@ impl Asking<'_> {
         commit: &mut MultiCommit,
         home: &organization::Known,
     ) -> Result<Option<String>, Problem> {
-        let Self { app, connection, person } = *self;
+        let Self { app, connection, person, .. } = *self;
         if !connection.scim_subject {
             return Ok(None);
         }

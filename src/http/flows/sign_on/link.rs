@@ -8,7 +8,7 @@ use crate::{
     actors::{Bound, HydrateError},
     crypto::draw_uuid,
     domain::{
-        connection::Known,
+        connection::{Known, is_id},
         external_identity::{
             ACCOUNT_IDENTITIES, EXTERNAL_IDENTITIES, Linked, MOST_IDENTITIES, identity_name,
             is_subject,
@@ -22,9 +22,6 @@ use crate::{
 use axum::http::StatusCode;
 
 const READ: Bound = Bound::new(MOST_IDENTITIES);
-
-/// The longest id that is looked up.
-const LONGEST_ID: usize = 64;
 
 const TOO_MANY_IDENTITIES: Problem = Problem::new(
     StatusCode::CONFLICT,
@@ -80,8 +77,7 @@ pub async fn applying(
 
 async fn find(app: &App, account: &str, id: &str) -> Result<Linkable, Problem> {
     let unknown = || Problem::wrong_member("#/connection", "is none that you can link");
-    let is_id = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    if id.len() > LONGEST_ID || !id.bytes().all(is_id) {
+    if !is_id(id) {
         return Err(unknown());
     }
     let seen = app.views.connections.look_anew(id).await?;

@@ -11,7 +11,7 @@ pub use end_session::{end_session, seal_hint};
 pub use identity::{IDENTITY_ALREADY_LINKED, Resolved, resolve};
 pub use link::{applying, identities_of, linkable, pending};
 pub use offer::{ConnectionChoice, SignOnChoices, choices, connections_of, of_seed};
-pub use waiting::{HeldAttempt, WaitingFlow};
+pub use waiting::{AskedAge, HeldAttempt, WaitingFlow};
 
 use crate::{
     crypto::open_client_secret,

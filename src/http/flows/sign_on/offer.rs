@@ -6,6 +6,7 @@ use crate::{
     domain::{
         connection::{CONNECTIONS, Connection, Known, MOST_CONNECTIONS},
         flow::{Open, Seed, SignOnOffer},
+        upstream::Kind,
     },
     http::app::App,
 };
@@ -66,6 +67,10 @@ pub async fn choices(app: &App, open: &Open) -> Result<SignOnChoices, HydrateErr
         connections.retain(|known| known.required);
     } else if open.sign_on.is_none() && !requires {
         connections.extend(connections_of(app, "").await?);
+    }
+    if open.most_age().is_some() {
+        // It cannot be asked for a proof anew.
+        connections.retain(|known| known.kind != Kind::GitHub);
     }
     if connections.is_empty() {
         offer = SignOnOffer::None;

@@ -2,7 +2,7 @@
 
 use crate::{
     domain::{
-        Fingerprint,
+        Fingerprint, Timestamp,
         account::SealedSecret,
         flow::{Channel, Flow, PendingProofContent, PendingSignOn, SIGN_ON_STATES},
         upstream::Attempt,
@@ -10,6 +10,7 @@ use crate::{
     http::{answer::error::Problem, app::App},
 };
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What an attempt is sealed for.
 const PURPOSE: &str = "sign-on attempt";
@@ -20,6 +21,24 @@ pub struct HeldAttempt {
     pub attempt: Attempt,
     /// The id of the flow, as its browser knows it.
     pub flow: String,
+    /// How lately the person was to prove at the provider who they are, where a client has asked for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<AskedAge>,
+}
+
+/// How old a proof at a provider may be, counted from when the provider was asked.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct AskedAge {
+    /// Seconds.
+    pub most: u32,
+    pub asked_at: Timestamp,
+}
+
+impl AskedAge {
+    /// Returns how old it may be: the person is given the time that they take there.
+    pub fn now(self, now: Timestamp) -> Duration {
+        Duration::from_secs(self.most.into()) + now.since(self.asked_at)
+    }
 }
 
 impl HeldAttempt {

@@ -47,9 +47,9 @@ impl Step for SavedCode {
         Box::pin(async move {
             let Body { code } = request.body()?;
             request.charge(Purpose::Credential)?;
-            let account = request.offered(self).await?.person.ok_or(NOT_NOW)?.account;
+            let person = request.offered(self).await?.person.ok_or(NOT_NOW)?;
             let judge = async |known: &Known| judge(&request, known, &code).await;
-            request.take_second(self, account, judge).await
+            request.take_second(self, person, judge).await
         })
     }
 }

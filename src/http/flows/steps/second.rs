@@ -6,7 +6,8 @@ use crate::{
     domain::{
         account::{Account, Command, Known},
         flow::AccountProof,
-        throttle::charged_to,
+        person::Person,
+        throttle::{charged_to, counted_for},
     },
     http::{
         answer::error::Problem,
@@ -31,11 +32,16 @@ impl StepRequest<'_> {
     pub(super) async fn take_second(
         &self,
         step: &dyn Step,
-        account: String,
+        person: Person,
         judge: impl AsyncFnOnce(&Known) -> Result<Option<Command>, Problem>,
     ) -> Result<StepOutcome, Problem> {
         let (app, context) = (self.app, &self.opened.context);
-        let charged = app.limits.attempts.charge(context, step.path(), &account).await;
+        let Person { account, evidence, .. } = person;
+        // After an organization's provider the code counts for that organization alone, and so do wrong ones: who runs it
+        // closes nothing of the account.
+        let only_for = evidence.second_factor_only_for();
+        let counted = counted_for(&account, only_for);
+        let charged = app.limits.attempts.charge(context, step.path(), &counted).await;
         if let Err(NotCharged::Unavailable) = charged {
             return Err(UNAVAILABLE);
         }
@@ -43,6 +49,7 @@ impl StepRequest<'_> {
         let known = seen.machine.known().ok_or(UNAVAILABLE)?;
         let mut attempt = Some(match charged {
             Ok(attempt) => attempt,
+            Err(refused) if only_for.is_some() => return Err(refused.into()),
             // Others may know the password, and have guessed.
             Err(refused) => self.charge_known_browser(step.path(), known, refused).await?,
         });
@@ -69,7 +76,7 @@ impl StepRequest<'_> {
     /// Says that a proof was right which is guarded by an allowance of its own, or cannot be guessed:
     /// then no attempt was charged. When the person has proved enough, nothing is held any more
     /// against any authenticator of their account: a person who was guessed against comes in by
-    /// another one, and that clears it.
+    /// another one, and that clears it. What an organization's provider has said clears nothing.
     ///
     /// The proof is given again where the account has changed meanwhile and `prove` still finds it right: a person
     /// may sign in on two devices at once.
@@ -91,7 +98,7 @@ impl StepRequest<'_> {
                     if let Some(attempt) = attempt.take() {
                         attempt.was_right(answered.authenticated);
                     }
-                    if answered.authenticated {
+                    if answered.authenticated && answered.proved_own {
                         for (authenticator, identifier) in charged_to(known) {
                             let context = &self.opened.context;
                             self.app.limits.attempts.clear(context, authenticator, &identifier);

@@ -9,7 +9,7 @@ use super::{Step, StepOutcome, StepRequest, Taking};
 use crate::{
     crypto::draw_uuid,
     domain::{
-        Fingerprint,
+        Fingerprint, Timestamp,
         assurance::{Level, SingleSignOn, Worth},
         connection::Known,
         flow::{
@@ -25,10 +25,10 @@ use crate::{
         answer::error::Problem,
         flows::{
             ending::{Asking, StepAnswer},
-            problems::{ACCOUNT_CHANGED, NOT_NOW, UNAVAILABLE},
+            problems::{ACCOUNT_CHANGED, CONNECTION_CHANGED, NOT_NOW, UNAVAILABLE},
             sign_on::{
-                self, HeldAttempt, Resolved, SSO_REFUSED, SignOnChoices, UPSTREAM_UNAVAILABLE,
-                redirect_uri, resolve,
+                self, AskedAge, HeldAttempt, Resolved, SSO_REFUSED, SignOnChoices,
+                UPSTREAM_UNAVAILABLE, redirect_uri, resolve,
             },
         },
         limits::purpose::Purpose,
@@ -37,6 +37,7 @@ use crate::{
 };
 use serde::Deserialize;
 use serde_json::json;
+use std::time::Duration;
 
 pub struct SsoOptions;
 
@@ -84,15 +85,18 @@ impl Step for SsoOptions {
             request.charge(Purpose::Credential)?;
             let (open, choices) = request.offered_sign_on(self).await?;
             let id = chosen(&choices, connection.as_deref())?;
-            let known = connection_of(&request, &id).await?;
+            let (known, _) = connection_of(&request, &id).await?;
             let (app, opened) = (request.app, request.opened);
             let client = sign_on::client(app, &known)?;
             let attempt = app.upstreams.draw_attempt();
+            // What a client asks of us we ask of the provider: its session there is older than ours here.
+            let asked_at = app.clock.now();
+            let age = open.most_age().map(|most| AskedAge { most, asked_at });
             let asked = Asked {
                 attempt: &attempt,
                 login_hint: login_hint.as_deref().or(open.identifier.as_deref()),
-                prompt: None,
-                max_age: None,
+                prompt: age.filter(|age| age.most == 0).map(|_| "login"),
+                max_age: age.map(|age| Duration::from_secs(age.most.into())),
             };
             let begun = app.upstreams.begin(&client, &asked).await;
             let redirect_to = begun.map_err(|error| {
@@ -100,7 +104,7 @@ impl Step for SsoOptions {
                 UPSTREAM_UNAVAILABLE
             })?;
             let state = Fingerprint::of(attempt.state.as_bytes());
-            let attempt = HeldAttempt { attempt, flow: opened.id.clone() };
+            let attempt = HeldAttempt { attempt, flow: opened.id.clone(), age };
             let pending = PendingSignOn {
                 state,
                 attempt: attempt.seal(app, &opened.name),
@@ -140,7 +144,13 @@ impl Step for Sso {
             let (open, _) = request.offered_sign_on(self).await?;
             let Some(waiting) = Waiting::of(&request, &open) else { return Err(NOT_NOW) };
             match Box::pin(waiting.judge(&request, &open, &callback)).await {
-                Ok(Judged::Account(proof)) => request.prove_by_sign_on(*proof).await,
+                Ok(Judged::Account(proof)) => {
+                    let answered = request.prove_by_sign_on(*proof).await;
+                    if matches!(&answered, Err(problem) if *problem == SSO_REFUSED) {
+                        let _counted = request.disprove_of(self, None, None).await;
+                    }
+                    answered
+                }
                 Ok(Judged::Link { account, link }) => {
                     let answer =
                         StepAnswer::Linked { step: self.path(), spends: waiting.spends, link };
@@ -174,15 +184,18 @@ fn chosen(choices: &SignOnChoices, named: Option<&str>) -> Result<String, Proble
     found.map(|one| one.id.clone()).ok_or_else(wrong)
 }
 
-async fn connection_of(request: &StepRequest<'_>, id: &str) -> Result<Known, Problem> {
+/// Returns a connection, and the version at which it was read.
+async fn connection_of(request: &StepRequest<'_>, id: &str) -> Result<(Known, i64), Problem> {
     let seen = request.app.views.connections.look_anew(id).await?;
-    seen.machine.known().cloned().ok_or(NOT_NOW)
+    let known = seen.machine.known().cloned().ok_or(NOT_NOW)?;
+    Ok((known, seen.version))
 }
 
 /// What a flow waits for from a provider.
 struct Waiting {
     pending: PendingSignOn,
     attempt: Attempt,
+    age: Option<AskedAge>,
     spends: Fingerprint,
 }
 
@@ -214,6 +227,7 @@ enum Judged {
 struct Proof {
     resolved: Resolved,
     sign_on: SingleSignOn,
+    auth_time: Option<Timestamp>,
     session: upstream_session::Open,
     worth: Worth,
     spends: Fingerprint,
@@ -224,8 +238,8 @@ impl Waiting {
         let (app, opened) = (request.app, request.opened);
         let held = open.held_for(Sso.path(), app.clock.now())?;
         let PendingProofContent::SignOn(pending) = &held.content else { return None };
-        let HeldAttempt { attempt, .. } = HeldAttempt::open(app, &opened.name, pending)?;
-        Some(Self { pending: pending.clone(), attempt, spends: held.mark() })
+        let HeldAttempt { attempt, age, .. } = HeldAttempt::open(app, &opened.name, pending)?;
+        Some(Self { pending: pending.clone(), attempt, age, spends: held.mark() })
     }
 
     /// Judges what the provider says.
@@ -236,7 +250,7 @@ impl Waiting {
         callback: &str,
     ) -> Result<Judged, Unproved> {
         let app = request.app;
-        let known = connection_of(request, &self.pending.connection).await?;
+        let (known, version) = connection_of(request, &self.pending.connection).await?;
         // The connection has another client by now.
         if known.epoch != self.pending.epoch {
             return Err(SSO_REFUSED.into());
@@ -250,7 +264,8 @@ impl Waiting {
             Unproved::Foreign
         })?;
         let client = sign_on::client(app, &known)?;
-        let expected = Expected { attempt: &self.attempt, max_age: None };
+        let max_age = self.age.map(|age| age.now(app.clock.now()));
+        let expected = Expected { attempt: &self.attempt, max_age };
         let completed = app.upstreams.complete(&client, &callback, &expected).await;
         let Completed { person, id_token_hint } = completed.map_err(|error| {
             note(&error);
@@ -272,7 +287,8 @@ impl Waiting {
         {
             return Ok(Judged::Applicant(Box::new(link)));
         }
-        let resolved = resolve(app, &request.opened.context, &known, &person).await?;
+        let judged = (&known, version);
+        let resolved = resolve(app, &request.opened.context, judged, &person).await?;
         let believed = believed_level(&person, known.believe_acr) >= Level::Aal2;
         let id = draw_uuid(&*app.dice);
         let hint = sign_on::seal_hint(app, &id, id_token_hint);
@@ -293,7 +309,8 @@ impl Waiting {
             ends_at: app.clock.now() + app.settings.lifetimes.session_ceiling,
         };
         let worth = if believed { Worth::BELIEVED_SIGN_ON } else { Worth::SINGLE_SIGN_ON };
-        let proof = Proof { resolved, sign_on, session, worth, spends: self.spends };
+        let (auth_time, spends) = (person.auth_time, self.spends);
+        let proof = Proof { resolved, sign_on, auth_time, session, worth, spends };
         Ok(Judged::Account(Box::new(proof)))
     }
 }
@@ -313,16 +330,19 @@ impl StepRequest<'_> {
 
     /// Says that a provider has proved who the person is. Failed attempts against their credentials stay counted.
     async fn prove_by_sign_on(&self, proof: Proof) -> Result<StepOutcome, Problem> {
-        let Proof { resolved, sign_on, session, worth, spends } = proof;
+        let Proof { resolved, sign_on, auth_time, session, worth, spends } = proof;
         let Resolved { account, requirements, .. } = resolved;
         for _ in 0..TRIES {
             let seen = self.app.views.accounts.peek(&account).await?;
             let known = seen.machine.known().ok_or(SSO_REFUSED)?;
-            if !known.admits(self.app.clock.now()) {
+            // Only what the account itself proves takes its deletion back.
+            let is_going = known.erase_at.is_some() && sign_on.organization.is_some();
+            if is_going || !known.admits(self.app.clock.now()) {
                 return Err(SSO_REFUSED);
             }
             let by = SignOnProof {
                 sign_on: sign_on.clone(),
+                auth_time,
                 session: session.clone(),
                 requirements: requirements.clone(),
             };
@@ -336,6 +356,8 @@ impl StepRequest<'_> {
             let asking = Asking { account: &account, chosen: None, answer };
             match self.proceed(asking).await {
                 Err(problem) if problem == ACCOUNT_CHANGED => {}
+                // It is another connection than the one that was believed, or the identity is gone.
+                Err(problem) if problem == CONNECTION_CHANGED => return Err(SSO_REFUSED),
                 answered => return answered,
             }
         }

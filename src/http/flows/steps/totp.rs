@@ -49,9 +49,9 @@ impl Step for Totp {
             if open.stage == Stage::Enrol {
                 return totp_enrolment::enrol(request, open, &code).await;
             }
-            let account = open.person.ok_or(NOT_NOW)?.account;
+            let person = open.person.ok_or(NOT_NOW)?;
             let judge = async |known: &Known| judge(&request, known, &code);
-            request.take_second(self, account, judge).await
+            request.take_second(self, person, judge).await
         })
     }
 }

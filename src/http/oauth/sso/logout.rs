@@ -4,7 +4,8 @@
 //! 1. The logout token is judged by the keys of the connection's provider, as one for our client there.
 //! 2. What it names is ended: the session of its `sid`, or every session of its subject at this connection. What rests on
 //!    such a session is over at the next request, on every node; nothing else is touched (adr/0135).
-//! 3. That the token was used is written in the same commit: a second time it is refused, on every node.
+//! 3. However many there are, all of them are ended, a page in each commit. That the token was used is written with the last
+//!    page: a second time it is refused, on every node, and what fails on the way may be told again.
 //! 4. A session of ours that rested on nothing else ends, and its clients are told.
 
 use super::ConnectionId;
@@ -47,9 +48,6 @@ const LONGEST_TOKEN: usize = 16 * 1024;
 /// How many are ended in one commit.
 const PAGE: Bound = Bound::new(100);
 
-/// How many pages there are at most; what is beyond them ends with its time.
-const PAGES: usize = 12;
-
 /// How often it is decided while other changes come between.
 const TRIES: usize = 4;
 
@@ -89,6 +87,14 @@ struct Logout<'a> {
     notice: &'a LogoutNotice,
 }
 
+/// A part of what is listed.
+struct ListedSessions {
+    /// Ids, each with its account.
+    named: Vec<(String, String)>,
+    /// Where the next page begins.
+    next: Option<(String, String)>,
+}
+
 /// Upstream sessions that have ended, and whose they were.
 #[derive(Default)]
 struct EndedSessions {
@@ -99,11 +105,9 @@ struct EndedSessions {
 impl Logout<'_> {
     async fn end(&self) -> Result<(), OAuthError> {
         let mut ended = EndedSessions::default();
-        for page in 0..PAGES {
-            let is_last = self.end_page(page == 0, &mut ended).await?;
-            if is_last {
-                break;
-            }
+        let mut next = Some((String::new(), String::new()));
+        while let Some(after) = next {
+            next = self.end_page(&after, &mut ended).await?;
         }
         for account in &ended.accounts {
             // What rested on it is over already: the answer does not depend on this.
@@ -114,29 +118,34 @@ impl Logout<'_> {
         Ok(())
     }
 
-    /// Ends what is listed, up to a page, and says whether that was all. The first page spends the token.
-    async fn end_page(&self, spends: bool, ended: &mut EndedSessions) -> Result<bool, OAuthError> {
+    /// Ends a page of what is listed, and says where the next one begins. The last one spends the token.
+    async fn end_page(
+        &self,
+        after: &(String, String),
+        ended: &mut EndedSessions,
+    ) -> Result<Option<(String, String)>, OAuthError> {
         for _ in 0..TRIES {
-            let listed = self.listed().await?;
-            let is_last = listed.len() < PAGE.most() as usize;
+            let ListedSessions { named, next } = self.listed(after).await?;
             let mut commit = self.app.multi_commit(&self.context);
-            if spends {
-                let used = client_assertion::Command::Use { expires_at: self.notice.expires_at };
-                let decided = commit.decide::<ClientAssertion>(&self.token_id(), &used).await?;
-                decided.map_err(|_| REFUSED)?;
+            let used = client_assertion::Command::Use { expires_at: self.notice.expires_at };
+            let decided = commit.decide::<ClientAssertion>(&self.token_id(), &used).await?;
+            decided.map_err(|_| REFUSED)?;
+            if next.is_some() {
+                // It could be used; that it was is written with the last page.
+                commit = self.app.multi_commit(&self.context);
             }
-            for (id, _) in &listed {
+            for (id, _) in &named {
                 let end = upstream_session::Command::End;
                 // One that has ended meanwhile needs no end.
                 let _ = commit.decide::<UpstreamSession>(id, &end).await?;
             }
             match commit.commit().await {
                 Ok(()) => {
-                    for (id, account) in listed {
+                    for (id, account) in named {
                         ended.ids.insert(id);
                         ended.accounts.insert(account);
                     }
-                    return Ok(is_last);
+                    return Ok(next);
                 }
                 Err(
                     CommitError::Conflict | CommitError::Unmet { .. } | CommitError::Taken { .. },
@@ -149,8 +158,9 @@ impl Logout<'_> {
         Err(OAuthError::unavailable())
     }
 
-    /// Lists what the notice names: ids, each with its account.
-    async fn listed(&self) -> Result<Vec<(String, String)>, OAuthError> {
+    /// Lists what the notice names beyond this place.
+    async fn listed(&self, after: &(String, String)) -> Result<ListedSessions, OAuthError> {
+        let none = || ListedSessions { named: Vec::new(), next: None };
         let Self { app, known, notice, .. } = self;
         let identity = match &notice.subject {
             None => None,
@@ -159,16 +169,19 @@ impl Logout<'_> {
                 let found = app.store.find(EXTERNAL_IDENTITIES, &name).await;
                 let found = found.map_err(Problem::from).map_err(|_| OAuthError::unavailable())?;
                 // A subject that is linked to no account has no sessions here.
-                let Some((_, id)) = found else { return Ok(Vec::new()) };
+                let Some((_, id)) = found else { return Ok(none()) };
                 Some(id)
             }
         };
         let (list, owner) = match (&notice.session, &identity) {
             (Some(sid), _) => (UPSTREAM_SIDS, sid_of(&known.id, sid)),
             (None, Some(identity)) => (UPSTREAM_SESSIONS, identity.clone()),
-            (None, None) => return Ok(Vec::new()),
+            (None, None) => return Ok(none()),
         };
-        let page = app.views.upstream_sessions.page(list, &owner, ("", ""), PAGE).await?;
+        let after = (&*after.0, &*after.1);
+        let page = app.views.upstream_sessions.page(list, &owner, after, PAGE).await?;
+        let last = page.last().filter(|_| page.len() == PAGE.most() as usize);
+        let next = last.map(|(rank, entry)| (rank.clone(), entry.id.clone()));
         let named = |open: &&upstream_session::Open| {
             identity.as_ref().is_none_or(|identity| *identity == open.identity)
         };
@@ -176,7 +189,8 @@ impl Logout<'_> {
             let account = entry.machine.open().filter(named)?.account.clone();
             Some((entry.id, account))
         };
-        Ok(page.into_iter().filter_map(|(_, entry)| of(entry)).collect())
+        let named = page.into_iter().filter_map(|(_, entry)| of(entry)).collect();
+        Ok(ListedSessions { named, next })
     }
 
     /// Ends the sessions of an account that rested on these alone.
@@ -189,7 +203,8 @@ impl Logout<'_> {
         let now = app.clock.now();
         let is_over = |one: &SingleSignOn| over.contains(&one.session);
         let mut after = (String::new(), String::new());
-        for _ in 0..PAGES {
+        // There are no more of each sort than are kept.
+        loop {
             let page =
                 app.views.sessions.page(SESSIONS, account, (&after.0, &after.1), PAGE).await?;
             let Some((rank, last)) = page.last() else { return Ok(()) };
@@ -207,7 +222,6 @@ impl Logout<'_> {
                 }
             }
         }
-        Ok(())
     }
 
     /// The id under which the use of the token is kept. No client id contains a NUL: a logout token is taken for no assertion

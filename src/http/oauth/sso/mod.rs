@@ -5,20 +5,24 @@ pub mod callback;
 pub mod logout;
 mod posted_answer;
 
-use crate::http::{answer::error::Problem, app::App};
+use crate::{
+    domain::connection::is_id,
+    http::{answer::error::Problem, app::App},
+};
 use axum::{
     extract::{FromRequestParts, Path},
     http::request::Parts,
 };
 
-/// The id of a connection in an address; what is not text is the id of none.
+/// The id of a connection in an address; what cannot be one is the id of none.
 pub struct ConnectionId(pub String);
 
 impl FromRequestParts<App> for ConnectionId {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        let id = Path::from_request_parts(parts, app).await;
-        id.map(|Path(id)| Self(id)).map_err(|_| Problem::NOT_FOUND)
+        let id: Result<Path<String>, _> = Path::from_request_parts(parts, app).await;
+        let id = id.ok().map(|Path(id)| id).filter(|id| is_id(id));
+        id.map(Self).ok_or(Problem::NOT_FOUND)
     }
 }

@@ -138,7 +138,8 @@ pub async fn draw(page: &Shell<'_>, visit: Visit<'_>, query: &Form) -> Result<Re
         return doing::draw(&asking, act, (caller, &known)).await;
     }
     let shown = asking.load(section).await?;
-    let belongings = Belonging::of_account(app, caller.account()).await?;
+    let mut belongings = Belonging::of_account(app, caller.account()).await?;
+    belongings.retain(|one| caller.reaches(Some(&one.organization.slug)));
     let mut tabs: Vec<Tab> = Section::ALL.into_iter().map(|one| tab(page, one, section)).collect();
     if organization::has_section(app, &caller, &belongings) {
         let (label, href) = (page.t("manage-organization"), routes::ORGANIZATION);

@@ -58,7 +58,8 @@ pub async fn take(
     };
     let step = form.get("step").unwrap_or_default();
     let slug = form.get("organization").unwrap_or_default();
-    let belongings = Belonging::of_account(app, caller.account()).await?;
+    let mut belongings = Belonging::of_account(app, caller.account()).await?;
+    belongings.retain(|one| caller.reaches(Some(&one.organization.slug)));
     let belonging = belongings.iter().find(|one| one.organization.slug == slug);
     let belonging = belonging.ok_or(Problem::NOT_FOUND)?;
     let section = form.get("section").and_then(Section::of_name).unwrap_or(Section::Members);

@@ -13,9 +13,9 @@ mod section_view;
 
 pub use forms::take;
 
-use super::shell::Shell;
+use super::{proving::prove, shell::Shell};
 use crate::{
-    domain::Context,
+    domain::{Context, organization::is_slug},
     http::{
         answer::error::Problem,
         api::MemberInSession,
@@ -220,7 +220,14 @@ pub async fn draw(
 ) -> Result<Response, Problem> {
     let app = page.app;
     let caller = Caller::of(app, context, &Method::GET, headers).await?;
-    let belongings = Belonging::of_account(app, caller.account()).await?;
+    if let Some(slug) = query.get("organization").filter(|slug| is_slug(slug))
+        && !caller.reaches(Some(slug))
+    {
+        // The same for one to which they do not belong.
+        return prove(app, caller, href(&[("organization", slug)])).await;
+    }
+    let mut belongings = Belonging::of_account(app, caller.account()).await?;
+    belongings.retain(|one| caller.reaches(Some(&one.organization.slug)));
     let belonging = match (query.get("organization"), &*belongings) {
         (Some(slug), all) => all.iter().find(|one| one.organization.slug == slug),
         (None, [only]) => Some(only),
