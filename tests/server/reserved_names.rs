@@ -137,6 +137,12 @@ async fn an_api_keeps_a_scope_whose_name_was_reserved_and_that_name_opens_nothin
     let body = json!({ "name": "k", "permissions": ["orders:read"] });
     let made = rita.post("/api/organizations/acme/apikeys", &body).await.json();
     rename_orders(&mut unsettle(&server).await).await;
+    // Before a server of this release has run, `doctor` names the API all the same.
+    let store = server.running.system().store();
+    let warnings = Warning::of_installation(store, CertificateSupport::None, 100).await.unwrap();
+    let of_api: Vec<_> = warnings.iter().filter(|one| one.kind == "resource").collect();
+    assert_eq!((of_api.len(), of_api[0].id.as_str()), (1, ORDERS), "{warnings:?}");
+    assert!(of_api[0].text.contains("its scope `domains:read` begins with a name"), "{of_api:?}");
     let node = server.beside(TestOptions::default()).await;
     node.clock.expire_views();
 
