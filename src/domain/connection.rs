@@ -285,6 +285,15 @@ impl Draft {
 }
 
 impl Known {
+    /// Judges whether it names a company where its issuer serves many.
+    pub fn check_company(&self) -> Result<(), CompanyFault> {
+        let scope = match self.organization {
+            Some(_) => ConnectionScope::Organization,
+            None => ConnectionScope::Installation,
+        };
+        company::check_issuer(&self.issuer, self.company.as_deref(), scope)
+    }
+
     fn checked(self, held: Option<&Known>) -> Result<Self, Refusal> {
         if let Some(held) = held {
             let same = [
@@ -299,12 +308,7 @@ impl Known {
         if self.name.chars().count() > LONGEST_NAME {
             return Err(Refusal::Malformed("name"));
         }
-        let scope = match self.organization {
-            Some(_) => ConnectionScope::Organization,
-            None => ConnectionScope::Installation,
-        };
-        company::check_issuer(&self.issuer, self.company.as_deref(), scope)
-            .map_err(Refusal::Company)?;
+        self.check_company().map_err(Refusal::Company)?;
         check_mappings(&self.roles).map_err(Refusal::Mapping)?;
         match self.organization {
             Some(_) if self.kind == Kind::GitHub => Err(Refusal::KindOutside),

@@ -5,7 +5,10 @@
 
 mod svg;
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -90,6 +93,8 @@ pub enum Fault {
     Sides,
     #[error("moves")]
     Moves,
+    #[error("is no picture in base64, as in `data:image/png;base64,…`")]
+    DataUrl,
     #[error("has `{0}` in it, which a picture of ours has not")]
     Svg(&'static str),
 }
@@ -129,6 +134,23 @@ impl Picture {
                 other => other,
             }),
         }
+    }
+
+    /// Takes any of them out of a `data` URL (RFC 2397) in base64; its media type does not count.
+    pub fn of_data_url(text: &str) -> Result<Self, Fault> {
+        let (head, data) = text.split_once(',').ok_or(Fault::DataUrl)?;
+        if !head.ends_with(";base64") {
+            return Err(Fault::DataUrl);
+        }
+        if data.len() > LARGEST.div_ceil(3) * 4 {
+            return Err(Fault::Large);
+        }
+        Self::of_any(STANDARD.decode(data).map_err(|_| Fault::DataUrl)?)
+    }
+
+    /// Returns the whole of it as a `data` URL.
+    pub fn data_url(&self) -> String {
+        format!("data:{};base64,{}", self.facts.format.media_type(), STANDARD.encode(&self.bytes))
     }
 
     fn new(format: Format, (width, height): Size, bytes: Vec<u8>) -> Self {

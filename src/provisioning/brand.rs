@@ -33,13 +33,20 @@ fn colour(table: &mut Table<'_>) -> Option<Colour> {
     colour.ok()
 }
 
-/// Reads the file that is named, as it is now.
+/// Takes a picture that is written there, as an export has it, or reads the file that is named, as it is now.
 fn logo(table: &mut Table<'_>) -> Option<Picture> {
     let Located { value, line } = table.text("logo")?;
     table.reading.logos += 1;
     if table.reading.logos > MOST_LOGOS {
         table.complain_of("logo", line, &format!("is one of more than {MOST_LOGOS} logos"));
         return None;
+    }
+    if value.starts_with("data:") {
+        let picture = Picture::of_data_url(&value);
+        if let Err(why) = &picture {
+            table.complain_of("logo", line, &format!("cannot be used: it {why}"));
+        }
+        return picture.ok();
     }
     table.named_file("logo", Located { value, line }, LARGEST, |bytes| {
         Picture::of_any(bytes).map_err(|fault| fault.to_string())

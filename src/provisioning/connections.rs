@@ -12,7 +12,7 @@ use crate::{
     crypto::{Vault, open_client_secret},
     domain::{
         Machine as _, Secret,
-        connection::{CONNECTIONS, Connection, Draft, LONGEST_SECRET, Refusal},
+        connection::{self, CONNECTIONS, Connection, Draft, LONGEST_SECRET, Refusal},
         domain_claim::{DOMAINS, DomainClaim, Standing},
         organization::{self, ORGANIZATIONS, Organization},
         upstream::{Issuer, Kind, RoleMapping},
@@ -142,8 +142,10 @@ const ASKED: usize = 10;
 #[derive(Default)]
 pub struct ConnectionSurvey {
     pub warnings: Vec<Warning>,
-    /// Some of their providers, which can be asked: the name of the connection, and the issuer.
+    /// Some of their providers, which can be asked: the name of the connection and of its organization, and the issuer.
     pub providers: Vec<(String, Issuer)>,
+    /// How many more there are.
+    pub unasked: usize,
 }
 
 impl ConnectionSurvey {
@@ -153,7 +155,10 @@ impl ConnectionSurvey {
         survey.look_at(store, vault, None).await?;
         let mut homes = Entries::<Organization>::in_store(store, ORGANIZATIONS, "");
         while let Some((_, home)) = homes.next().await?.filter(|_| survey.warnings.len() < most) {
-            survey.look_at(store, vault, home.known()).await?;
+            // Of one that is suspended none signs in.
+            if let Some(home) = home.known().filter(|home| home.enabled) {
+                survey.look_at(store, vault, Some(home)).await?;
+            }
         }
         survey.warnings.truncate(most);
         Ok(survey)
@@ -172,20 +177,28 @@ impl ConnectionSurvey {
         while let Some((_, connection)) = connections.next().await? {
             let Some(known) = connection.known() else { continue };
             any = true;
-            if known.kind == Kind::Oidc && self.providers.len() < ASKED {
-                self.providers.push((known.name.clone(), known.issuer.clone()));
+            let id = named(known);
+            match (known.kind, self.providers.len() < ASKED) {
+                (Kind::Oidc, true) => self.providers.push((id.clone(), known.issuer.clone())),
+                (Kind::Oidc, false) => self.unasked += 1,
+                (Kind::GitHub, _) => {}
             }
             if let Err(why) = open_client_secret(vault, known) {
                 let text =
                     format!("has a secret that cannot be opened: {why}. Give it another one");
-                self.warn(&known.name, text);
+                self.warn(&id, text);
+            }
+            if let Err(why) = known.check_company() {
+                self.warn(&id, format!("signs in no person as it is: {why}"));
             }
             let roles = known.roles.iter().map(|mapping| &mapping.role);
             for role in roles.filter(|role| home.is_some_and(|home| !home.has_role(role))) {
-                self.warn(
-                    &known.name,
-                    format!("maps to the role `{role}`, which `{slug}` has not"),
+                let text = format!(
+                    "maps to the role `{}`, which `{slug}` has not: make the role, or take the \
+                     mapping away",
+                    excerpt(role)
                 );
+                self.warn(&id, text);
             }
         }
         if let Some(home) = home.filter(|_| any)
@@ -199,8 +212,17 @@ impl ConnectionSurvey {
         Ok(())
     }
 
-    fn warn(&mut self, name: &str, text: String) {
-        self.warnings.push(Warning { kind: CONNECTION, id: excerpt(name), text });
+    fn warn(&mut self, id: &str, text: String) {
+        self.warnings.push(Warning { kind: CONNECTION, id: id.to_owned(), text });
+    }
+}
+
+/// What people know a connection by: several organizations may call theirs the same.
+fn named(known: &connection::Known) -> String {
+    let name = excerpt(&known.name);
+    match &known.organization {
+        Some(slug) => format!("{name} of {slug}"),
+        None => name,
     }
 }
 

@@ -60,25 +60,34 @@ pub(super) fn read(sections: Vec<Section>, slug: Option<&str>, reading: &mut Rea
 #[derive(Default)]
 pub struct DomainSurvey {
     pub warnings: Vec<Warning>,
-    /// Where the records of some are published: what DNS can be asked for.
-    pub challenges: Vec<String>,
+    /// Some of them, for whose records DNS can be asked.
+    pub asked_for: Vec<Known>,
+    /// How many more there are.
+    pub unasked: usize,
 }
 
-/// How many names `doctor` asks for.
-const ASKED_FOR: usize = 3;
+/// For how many records `doctor` asks.
+const ASKED_FOR: usize = 20;
 
 impl DomainSurvey {
     /// Looks at the domains of all organizations, until there are so many warnings.
     pub async fn read(store: &Store, now: Timestamp, most: usize) -> Result<Self, HydrateError> {
         let mut survey = Self::default();
         let mut homes = Entries::<Organization>::in_store(store, ORGANIZATIONS, "");
-        while let Some((slug, _)) = homes.next().await?.filter(|_| survey.warnings.len() < most) {
+        while let Some((slug, home)) = homes.next().await?.filter(|_| survey.warnings.len() < most)
+        {
+            // What is to be erased needs no mending.
+            if home.known().is_none_or(|home| home.deletion.is_some()) {
+                continue;
+            }
             let mut claims = Entries::<DomainClaim>::in_store(store, DOMAINS, &slug);
             while let Some((_, claim)) = claims.next().await? {
                 let Some(known) = claim.known() else { continue };
                 survey.warnings.extend(warning(known, now));
-                if survey.challenges.len() < ASKED_FOR {
-                    survey.challenges.push(known.domain.challenge());
+                if survey.asked_for.len() < ASKED_FOR {
+                    survey.asked_for.push(known.clone());
+                } else {
+                    survey.unasked += 1;
                 }
             }
         }
@@ -98,7 +107,7 @@ fn warning(known: &Known, now: Timestamp) -> Option<Warning> {
         ),
         Standing::Verified(held) => match (held.missing_since, held.not_found_since) {
             (Some(since), _) => format!(
-                "has no record {} any more: it is lost in {} days",
+                "has no record {} any more: publish it again, or it is lost in {} days",
                 known.domain.challenge(),
                 left(since, LOST_AFTER_MISSING)
             ),
@@ -115,6 +124,29 @@ fn warning(known: &Known, now: Timestamp) -> Option<Warning> {
         ),
         Standing::Pending => return None,
     };
-    let id = format!("{} of {}", known.domain, known.organization);
-    Some(Warning { kind: DOMAIN, id, text })
+    Some(Warning { kind: DOMAIN, id: named(known), text })
+}
+
+/// What people know a domain by: several organizations may have added the same.
+fn named(known: &Known) -> String {
+    format!("{} of {}", known.domain, known.organization)
+}
+
+/// Says what the records that DNS has now mean for a domain, where the server does not know it yet.
+pub fn news_of_record(known: &Known, is_there: bool) -> Option<Warning> {
+    let text = match (&known.standing, is_there) {
+        (Standing::Verified(held), false) if held.missing_since.is_none() => format!(
+            "is verified, and its record {} is not there: publish it again, or the domain is lost seven \
+             days after a server has missed it",
+            known.domain.challenge()
+        ),
+        (Standing::Pending, true) => {
+            "is not verified, and its record is there: verify it".to_owned()
+        }
+        (Standing::Lost { .. }, true) => {
+            "was lost, and its record is there again: verify it".to_owned()
+        }
+        _ => return None,
+    };
+    Some(Warning { kind: DOMAIN, id: named(known), text })
 }

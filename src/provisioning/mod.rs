@@ -57,7 +57,7 @@ pub use client_changes::{
     ClientChange, ClientError, RotatedSecret, change_client, rotate_client_secret,
 };
 pub use connections::{ConnectionEntry, ConnectionSurvey};
-pub use domains::{DomainEntry, DomainSurvey};
+pub use domains::{DomainEntry, DomainSurvey, news_of_record};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use import::{
     Format, Import, LARGEST_IMPORT,

@@ -1,6 +1,6 @@
 //! Names that became Porteiro's own and that this installation uses for an API of the operator's (adr/0132).
 
-use super::warnings::Warning;
+use super::{lists::Entries, warnings::Warning};
 use crate::{
     actors::{HydrateError, hydrate},
     domain::{
@@ -9,7 +9,7 @@ use crate::{
         authority::Permission,
         organization::{self, Organization},
         reserved_names::{NAMES, ReservedNames},
-        resource::{self, Resource},
+        resource::{self, RESOURCES, Resource},
     },
     store::Store,
 };
@@ -20,8 +20,20 @@ pub(super) struct NamesInUse(Vec<&'static str>);
 impl NamesInUse {
     pub(super) async fn read(store: &Store) -> Result<Self, HydrateError> {
         let names = hydrate::<ReservedNames>(store, NAMES).await?.machine;
-        // Before a server or a command has settled them, none is known to be in use.
-        Ok(Self(if names.is_settled() { names.closed().collect() } else { Vec::new() }))
+        let closed: Vec<&'static str> = names.closed().collect();
+        if names.is_settled() {
+            return Ok(Self(closed));
+        }
+        // No server or command has settled them: those will be in use that an API has.
+        let mut in_use = Vec::new();
+        let mut resources = Entries::<Resource>::in_store(store, RESOURCES, "");
+        while let Some((_, resource)) = resources.next().await? {
+            let Some(known) = resource.known() else { continue };
+            let is_had =
+                |name: &'static str| Self(vec![name]).first(permissions_of(known)).is_some();
+            in_use.extend(closed.iter().copied().filter(|name| is_had(*name)));
+        }
+        Ok(Self(in_use))
     }
 
     pub(super) fn is_any(&self) -> bool {
@@ -39,7 +51,7 @@ impl NamesInUse {
 
     /// Warns of an API that has such a name.
     pub(super) fn by_resource(&self, known: &resource::Known) -> Option<Warning> {
-        let scope = self.first(&known.scopes)?;
+        let scope = self.first(permissions_of(known))?;
         let text = format!(
             "its scope `{scope}` begins with a name that has become Porteiro's own: it keeps it, and \
              permissions under that name open nothing of /api until API, roles and keys have another"
@@ -71,4 +83,10 @@ impl NamesInUse {
         );
         Some(Warning { kind: ApiKey::KIND, id: key.id.clone(), text })
     }
+}
+
+/// Lists the scopes of an API, and what its details demand.
+fn permissions_of(known: &resource::Known) -> impl Iterator<Item = &Permission> {
+    let details = known.authorization_details.iter();
+    known.scopes.iter().chain(details.filter_map(|detail| detail.permission.as_ref()))
 }

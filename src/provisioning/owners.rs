@@ -10,7 +10,7 @@ use crate::{
     actors::MultiCommit,
     domain::{
         Machine as _, Name,
-        authority::Permission,
+        authority::{Permission, is_own_scope},
         resource::{DETAIL_OWNERS, Draft, Resource, SCOPE_OWNERS},
     },
     store::Store,
@@ -59,7 +59,8 @@ impl<'a> Owners<'a> {
         scope: &str,
         multi_commit: &mut MultiCommit,
     ) -> Result<bool, ApplyError> {
-        if self.given.contains(scope) {
+        // Ours are those of no row.
+        if self.given.contains(scope) || is_own_scope(scope) {
             return Ok(true);
         }
         if let Some(owned) = self.looked_up.get(scope) {

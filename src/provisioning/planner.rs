@@ -63,8 +63,8 @@ pub(super) struct Planner<'a, 'b> {
     /// Organizations that were refused, as the file would have had them: their members are judged
     /// by that, so that one mistake is complained of once.
     meant: HashMap<&'a str, organization::Known>,
-    /// Organizations that the file creates: it may fill them, be they suspended.
-    created: HashSet<&'a str>,
+    /// Organizations that the file creates and that are to be suspended: that comes last, so that it may fill them.
+    suspended_last: Vec<&'a str>,
     /// The places for domains that organizations have no more, as far as they were looked at.
     places: HashMap<String, BTreeSet<u8>>,
     /// Who has an issuer within an organization, of the connections of the file.
@@ -93,7 +93,7 @@ impl<'a, 'b> Planner<'a, 'b> {
             owners: Owners::new(workbench.store(), file),
             resources: resources.map(|declared| declared.draft.identifier.as_str()).collect(),
             meant: HashMap::new(),
-            created: HashSet::new(),
+            suspended_last: Vec::new(),
             places: HashMap::new(),
             issuers: HashMap::new(),
             connections: HashMap::new(),
@@ -141,6 +141,7 @@ impl<'a, 'b> Planner<'a, 'b> {
             self.client(declared).await?;
             progress.advance();
         }
+        self.suspend_created().await?;
         if self.complaints.is_empty() {
             let warnings = self.warnings().await?;
             let plan = Plan { steps: self.steps, removals: self.removals, warnings };
@@ -175,11 +176,14 @@ impl<'a, 'b> Planner<'a, 'b> {
         let draft = &declared.draft;
         let held = self.multi_commit.look::<Organization>(&draft.slug).await?.known().cloned();
         let removed = removed_roles::of(self.workbench, held.as_ref(), draft).await?;
-        let command = organization::Command::Provision(draft.clone());
+        let is_suspended_last = held.is_none() && draft.enabled == Some(false);
+        let enabled = draft.enabled.filter(|_| !is_suspended_last);
+        let command =
+            organization::Command::Provision(organization::Draft { enabled, ..draft.clone() });
         match self.multi_commit.decide::<Organization>(&draft.slug, &command).await? {
             Ok(outcome) => {
-                if outcome == Provisioned::Created {
-                    self.created.insert(&draft.slug);
+                if is_suspended_last {
+                    self.suspended_last.push(&draft.slug);
                 }
                 self.accept::<Organization>(&draft.slug, outcome);
                 self.removals.extend(removed);
@@ -198,14 +202,36 @@ impl<'a, 'b> Planner<'a, 'b> {
         Ok(())
     }
 
+    /// Suspends the organizations that the file has created so, once they are filled.
+    async fn suspend_created(&mut self) -> Result<(), ApplyError> {
+        for slug in &self.suspended_last {
+            let (slug, enabled) = ((*slug).to_owned(), Some(false));
+            let draft = organization::Draft { slug, enabled, ..organization::Draft::default() };
+            let slug = draft.slug.clone();
+            let suspend = organization::Command::Provision(draft);
+            // It was created here: nothing keeps it from being suspended.
+            let _suspended = self.multi_commit.decide::<Organization>(&slug, &suspend).await?;
+        }
+        Ok(())
+    }
+
     async fn client(&mut self, declared: &Declared<client::Draft>) -> Result<(), ApplyError> {
         let Declared { draft, lines } = declared;
         let id = &draft.client_id;
         let home = self.home(draft).await?;
         let held = self.multi_commit.look::<Client>(id).await?.held();
         let held = held.map(|client| client.introspects.clone()).unwrap_or_default();
+        let is_suspended = home.as_ref().is_some_and(|home| !home.enabled);
+        let slug = home.as_ref().map(|home| home.slug.clone()).unwrap_or_default();
         let command = client::Command::Provision { draft: Box::new(draft.clone()), home };
         match self.decide_client(id, &command).await? {
+            // It was suspended or enabled: what is changed of it otherwise has been refused.
+            Ok(outcome) if is_suspended && outcome != Provisioned::Unchanged => {
+                self.complain::<Client>(
+                    id,
+                    clients::said(&client::Refusal::Suspended(slug), lines),
+                );
+            }
             Ok(outcome) => self.accept::<Client>(id, outcome),
             Err(refusal) => self.complain::<Client>(id, clients::said(&refusal, lines)),
         }
@@ -291,9 +317,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         if let Some(meant) = self.meant.get(slug) {
             return Ok(Some(meant.clone()));
         }
-        let held = self.multi_commit.look::<Organization>(slug).await?.known().cloned();
-        let is_created = self.created.contains(slug);
-        Ok(held.map(|home| organization::Known { enabled: home.enabled || is_created, ..home }))
+        Ok(self.multi_commit.look::<Organization>(slug).await?.known().cloned())
     }
 
     fn accept<M: Machine>(&mut self, id: &str, outcome: Provisioned) {
@@ -319,7 +343,8 @@ fn as_meant(
     draft: &organization::Draft,
 ) -> organization::Known {
     let held = held.cloned();
-    let enabled = held.as_ref().is_none_or(|held| held.enabled);
+    // One that is created is suspended last.
+    let enabled = held.as_ref().is_none_or(|held| draft.enabled.unwrap_or(held.enabled));
     let epoch = held.as_ref().map_or(0, |held| held.epoch);
     let signed_out = held.as_ref().map_or(0, |held| held.signed_out);
     let required_acr = held.as_ref().map(|held| held.required_acr).unwrap_or_default();
@@ -330,7 +355,7 @@ fn as_meant(
     organization::Known {
         slug: draft.slug.clone(),
         name: draft.name.clone().unwrap_or(name),
-        enabled: draft.enabled.unwrap_or(enabled),
+        enabled,
         roles: draft.roles_after(&roles),
         required_acr: draft.required_acr.unwrap_or(required_acr),
         required_connections: connections.unwrap_or_default(),

@@ -25,6 +25,7 @@ mod dns_server;
 mod doorbell;
 mod endpoints;
 mod entities;
+mod events;
 mod history;
 mod import_cycles;
 mod janitor;

@@ -379,6 +379,17 @@ async fn a_file_with_a_connection_that_cannot_be_is_refused_as_a_whole_with_its_
     refused(outside, 6, "of an organization");
     installation.apply(good);
     refused(&good.replace("login.acme.test", "evil.test"), 6, "never changes");
+    let outside = "[[connection]]\nname = \"Octo\"\nkind = \"github\"\nclient_id = \"ours\"\n";
+    installation.apply(outside);
+    let other_kind = outside.replace("github\"", "oidc\"\nissuer = \"https://github.com\"");
+    refused(&other_kind, 3, "kind never changes");
+    // A suspended organization accepts no change of a connection, be it required or not.
     installation.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n");
     refused(&good.replace("\"porteiro\"\n", "\"other\"\nrequired = true\n"), 3, "suspended");
+    refused(&good.replace("\"porteiro\"", "\"other\""), 3, "suspended");
+    refused(&good.replace("Entra", "Other").replace("login.", "id."), 3, "suspended");
+    assert!(installation.apply(good).contains("= unchanged connection Entra"));
+    let enabled = good.replace("\"acme\"\n", "\"acme\"\nenabled = true\n");
+    let enabled = enabled.replace("\"porteiro\"", "\"other\"");
+    assert!(installation.apply(&enabled).contains("~ changed connection Entra (client_id)"));
 }

@@ -2,6 +2,7 @@
 
 use crate::{
     binary::{Installation, free_port, said},
+    database::Database,
     support::ACME,
 };
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
@@ -248,4 +249,59 @@ async fn clients_that_cannot_authenticate_and_permissions_of_no_api_are_said() {
         assert_eq!(by_authority, warned, "{looked}");
         assert!(!looked.contains("partner: it needs"), "{looked}");
     }
+}
+
+#[tokio::test]
+async fn doctor_names_connections_with_their_organization_and_says_what_to_mend() {
+    let installation = Installation::new().await;
+    // No name is resolved, and no provider on this machine is called.
+    let closed = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    installation.configure(&format!("[dns]\nservers = [\"{closed}\"]\n"));
+    std::fs::write(installation.path().join("entra.secret"), "a-secret-of-entra").unwrap();
+    let organization = |slug: &str| {
+        format!(
+            "[[organization]]\nslug = \"{slug}\"\n[[organization.role]]\nname = \"clerk\"\n\
+             [[organization.connection]]\nname = \"Entra\"\nkind = \"oidc\"\n\
+             issuer = \"https://login.{slug}.test\"\nclient_id = \"porteiro\"\n\
+             client_secret_file = \"entra.secret\"\n\
+             roles = [{{ claim = \"groups\", value = \"all\", role = \"clerk\" }}]\n"
+        )
+    };
+    let google = "[[organization.connection]]\nname = \"Google\"\nkind = \"oidc\"\n\
+        issuer = \"https://accounts.google.com\"\nclient_id = \"ours\"\ncompany = \"acme.test\"\n";
+    installation.apply(&format!("{}{google}{}", organization("acme"), organization("globex")));
+    installation.apply("[[organization]]\nslug = \"acme\"\nrole = []\n");
+    let mut rows = Database::at(installation.url()).await;
+    for (from, to) in [(",\"company\":\"acme.test\"", ""), ("\"sealed\":\"", "\"sealed\":\"AAAA")] {
+        let change = format!(
+            "UPDATE entities SET state = REPLACE(state, '{from}', '{to}'), version = version + 1 \
+              WHERE kind = 'connection' AND state LIKE '%\"organization\":\"acme\"%'"
+        );
+        rows.run(change).await.unwrap();
+    }
+    let doctor = || String::from_utf8(installation.run(&["doctor"]).stdout).unwrap();
+    let looked = doctor();
+    for (subject, said) in [
+        ("connection", "Entra of acme: has a secret that cannot be opened"),
+        (
+            "connection",
+            "Entra of acme: maps to the role `clerk`, which `acme` has not: make the role",
+        ),
+        (
+            "connection",
+            "Google of acme: signs in no person as it is: this issuer serves every company",
+        ),
+        ("organization", "acme: has single sign-on and no verified domain"),
+        ("organization", "globex: has single sign-on and no verified domain"),
+        ("provider", "Entra of acme cannot be asked"),
+        ("provider", "Entra of globex cannot be asked"),
+    ] {
+        let begins = format!("look  {subject:14} {said}");
+        assert!(looked.lines().any(|line| line.starts_with(&begins)), "{begins}: {looked}");
+    }
+    assert!(!looked.contains("Entra of globex: "), "{looked}");
+    assert!(!looked.contains("a-secret-of-entra"), "{looked}");
+    // Of a suspended organization none signs in.
+    installation.apply("[[organization]]\nslug = \"globex\"\nenabled = false\n");
+    assert!(!doctor().contains("globex"));
 }

@@ -3,9 +3,9 @@
 use crate::{
     binary::{Installation, said},
     database::Database,
-    domains::{ACME, scene, state, verify},
+    domains::{ACME, CHALLENGE, scene, state, verify},
     person::text,
-    zone_server::ZoneServer,
+    zone_server::{Zone, ZoneServer},
 };
 use hyper::Method;
 use serde_json::json;
@@ -126,6 +126,34 @@ async fn doctor_names_domains_that_are_lost_or_soon_will_be_and_says_whether_dns
     let told =
         |what: &str| looked.lines().any(|line| line.starts_with("look") && line.contains(what));
     assert!(told("it is lost in 0 days") && told("was lost") && told("never proved"), "{looked}");
+    let names = ["xn--bcher-kva.example of acme", "acme.test of other", "acme.test of acme"];
+    assert!(names.into_iter().all(|name| told(name)), "{looked}");
+
+    // What DNS says now, and no server has seen yet.
+    let verified = r#"{"Verified":{"since":1,"check_at":1}}"#;
+    turn(&mut rows, verified, r#""organization":"acme","domain":"acme.test""#).await;
+    let looked = doctor();
+    let gone =
+        "acme.test of acme: is verified, and its record _porteiro-challenge.acme.test is not there";
+    assert!(looked.lines().any(|line| line.starts_with("look") && line.contains(gone)), "{looked}");
+    let tokens = "'\"token\":\"', '\"token\":\"known\",\"of\":\"'";
+    let known = format!(
+        "UPDATE entities SET state = REPLACE(state, {tokens}), version = version + 1 \
+          WHERE kind = 'organization_domain'"
+    );
+    rows.run(known).await.unwrap();
+    zone.put(CHALLENGE, Zone::txt("porteiro-domain-verification=known"));
+    let looked = doctor();
+    assert!(!looked.contains(gone), "{looked}");
+    let back = "acme.test of other: was lost, and its record is there again: verify it";
+    assert!(looked.lines().any(|line| line.starts_with("look") && line.contains(back)), "{looked}");
+    // What is to be erased needs no mending.
+    let deleted = "UPDATE entities SET state = REPLACE(state, '\"enabled\":true', \
+        '\"enabled\":false,\"deletion\":{\"erase_at\":1}'), version = version + 1 \
+        WHERE kind = 'organization' AND id = 'other'";
+    rows.run(deleted).await.unwrap();
+    let looked = doctor();
+    assert!(!looked.contains("of other") && looked.contains("of acme"), "{looked}");
 
     let closed = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     installation.configure(&servers(closed));

@@ -5,14 +5,19 @@ use crate::{
     api_caller::{Api, DIRECTORY},
     http::Answer,
     person::text,
+    shared::eventually,
     support::{TestOptions, TestServer},
     zone_server::{Zone, ZoneServer},
 };
 use hickory_resolver::proto::op::ResponseCode;
 use hyper::Method;
 use porteiro::{
-    actors::CommitError,
-    domain::{Context, DomainName, organization::Organization},
+    actors::{CommitError, JanitorOptions},
+    domain::{
+        Context, DomainName,
+        domain_claim::DOMAINS,
+        organization::{Command, GRACE_PERIOD, Organization},
+    },
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -323,6 +328,7 @@ async fn answers_that_prove_nothing_and_answers_that_do() {
         (Zone::Refusing(ResponseCode::Refused), "dns_unanswered"),
         (Zone::Garbage, "dns_unanswered"),
         (Zone::Poisoned(poison), "dns_unanswered"),
+        (Zone::Spoofed(vec![own()]), "dns_unanswered"),
         (Zone::Silent, "dns_unanswered"),
     ] {
         scene.zone.put(CHALLENGE, zone.clone());
@@ -362,6 +368,43 @@ async fn a_suspended_organization_changes_no_domain_and_vouches_for_none() {
     verify(&otto, OTHER, &theirs).await.problem(409, "domain_held");
     scene.server.apply("[[organization]]\nslug = \"acme\"\nenabled = true\n").await;
     assert_eq!(scene.vouches("acme.test").await.as_deref(), Some("acme"));
+}
+
+#[tokio::test]
+async fn the_domain_of_a_deleted_organization_is_free_once_that_is_erased() {
+    const MOMENT: Duration = Duration::from_millis(1);
+    let scene = scene().await;
+    let server = &scene.server;
+    let janitor = JanitorOptions {
+        every: Duration::from_millis(10),
+        anchor_every: Duration::from_mins(10),
+        keep_log: None,
+    };
+    let eraser = server.beside(TestOptions { janitor, ..options(&scene.zone) }).await;
+    let acme = scene.prove(&scene.rita().await, ACME, "acme.test").await;
+    let theirs = add(&scene.otto().await, OTHER, "acme.test").await;
+    let both = [&acme, &theirs].map(|one| vec![text(&one["record"]["value"]).to_owned()]);
+    scene.zone.put(CHALLENGE, Zone::Txt(both.to_vec()));
+    let mut commit = server.running.system().multi_commit(&Context::node());
+    let deleted = commit.decide::<Organization>("acme", &Command::RequestDeletion).await.unwrap();
+    assert!(deleted.is_ok());
+    commit.commit().await.unwrap();
+    assert_eq!(scene.vouches("acme.test").await, None, "it vouches for nothing at once");
+    verify(&scene.otto().await, OTHER, &theirs).await.problem(409, "domain_held");
+    // Until the last moment its operator may take it back, and has the domain still.
+    server.clock.advance(GRACE_PERIOD.checked_sub(MOMENT).unwrap());
+    eraser.quiet().await;
+    server.quiet().await;
+    verify(&scene.otto().await, OTHER, &theirs).await.problem(409, "domain_held");
+    server.clock.advance(MOMENT);
+    eventually("the domain to be free", async || {
+        let claims = server.running.system().fresh_reads();
+        claims.count(DOMAINS, "acme", 9).await.unwrap() == 0
+    })
+    .await;
+    assert_eq!(verify(&scene.otto().await, OTHER, &theirs).await.status, 200);
+    assert_eq!(scene.vouches("acme.test").await.as_deref(), Some("other"));
+    eraser.stop().await;
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use crate::{
     impersonation::sofia,
     me::{get_in, records},
     page_forms::{LANGUAGES, Visitor, open_in},
-    person::text,
+    person::{parameter, redirect, text},
     scim_caller::Scim,
     shared::eventually,
     step_up::code,
@@ -267,7 +267,8 @@ async fn a_deleted_organization_confers_nothing_from_the_next_request_on_and_can
         serde_json::from_slice(&run(&server, &["organization", "show", "acme", "--json"]).stdout)
             .unwrap();
     assert_eq!((&shown["enabled"], &shown["erased_at"]), (&json!(false), &json!(erased_at)));
-    server.clock.advance(DAY * 29);
+    // The last moment at which it can be.
+    server.clock.advance((DAY * 30).checked_sub(Duration::from_millis(1)).unwrap());
     server.quiet().await;
     assert!(enable(&server).await.unwrap());
     server.clock.expire_views();
@@ -336,6 +337,21 @@ async fn after_thirty_days_an_organization_is_erased_and_its_slug_is_not_used_ag
         assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
         assert!(said(&refused).contains("never used again"), "{}", said(&refused));
     }
+    server.administers("vera@acme.test", true).await;
+    let scope = "organizations:administer organizations:read";
+    let vera = Api::of_organization(&server, "vera@acme.test", scope, "other").await;
+    let again = Api { reason: Some("again"), ..vera };
+    let again = again.post("/api/organizations", &json!({ "slug": "acme" })).await;
+    again.problem(409, "exists");
+    // Nor does anything that may name an organization bring it back.
+    let asked = [("scope", "openid"), ("organization", "acme")];
+    let refused = redirect(&server.authorize_in(&session, "web", &asked).await);
+    assert_eq!(parameter(&refused, "error").as_deref(), Some("access_denied"), "{refused}");
+    for kind in ["sign_in", "sign_up"] {
+        let flow = json!({ "kind": kind, "organization": "acme" });
+        let _begun = server.post_json("/flows", &flow, &[]).await;
+    }
+    assert!(is_erased(&server).await);
     server.stop().await;
 }
 

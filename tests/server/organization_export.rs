@@ -2,7 +2,7 @@
 
 use crate::{
     api_caller::{Api, DIRECTORY, EVERYTHING, directory},
-    binary::{Installation, porteiro},
+    binary::{Installation, porteiro, said},
     person::text,
     scim_caller::Scim,
     support::{TestOptions, TestServer, apply},
@@ -99,6 +99,187 @@ redirect_uris = ["https://globex.test/cb"]
 token_endpoint_auth_method = "none"
 grant_types = ["authorization_code"]
 "##;
+
+/// An organization with everything that a file can say of one. The role `temp` goes again, and leaves its name behind.
+const FULL: &str = r##"
+[[resource]]
+identifier = "https://api.full.test"
+scopes = ["orders:read"]
+authorization_details = [{ type = "order", schema = { type = "object" } }]
+
+[[organization]]
+slug = "full"
+name = "Full Lda"
+required_acr = "aal2"
+impersonation = true
+  [[organization.role]]
+  name = "clerk"
+  permissions = ["orders:read", "connections:*"]
+  [[organization.role]]
+  name = "temp"
+  permissions = ["orders:read"]
+  [[organization.role]]
+  name = "night-shift"
+  made_by = "scim"
+  [[organization.domain]]
+  domain = "full.test"
+  [[organization.domain]]
+  domain = "bücher.example"
+  [[organization.connection]]
+  name = "Full ID"
+  kind = "oidc"
+  issuer = "https://id.full.test"
+  client_id = "porteiro"
+  required = true
+  believe_acr = true
+  scim_subject = true
+  roles = [
+      { claim = "groups", value = "all", role = "temp" },
+      { claim = "groups", value = "finance", role = "clerk" },
+  ]
+  [[organization.connection]]
+  name = "Google"
+  kind = "oidc"
+  issuer = "https://accounts.google.com"
+  client_id = "ours"
+  company = "full.test"
+  [organization.brand]
+  colour = "#336699"
+  logo = "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCA5NiAyNCI+PC9zdmc+"
+  text = { en = "Hello", pt = "Olá" }
+
+[[account]]
+email = "both@full.test"
+email_verified = true
+password = "correct horse battery staple"
+memberships = [{ organization = "full", roles = ["temp", "night-shift", "clerk"] }]
+
+[[account]]
+email = "none@full.test"
+memberships = [{ organization = "full", roles = ["temp"] }]
+
+[[account]]
+email = "ended@full.test"
+memberships = [{ organization = "full", roles = ["clerk", "temp"], enabled = false }]
+
+[[account]]
+email = "closed@full.test"
+enabled = false
+memberships = [{ organization = "full", roles = ["clerk"] }]
+
+[[client]]
+client_id = "kiosk"
+organization = "full"
+made_by = "organization"
+redirect_uris = ["https://kiosk.full.test/cb"]
+logo_uri = "https://kiosk.full.test/logo.png"
+token_endpoint_auth_method = "none"
+grant_types = ["authorization_code"]
+scope = "openid accounts:read"
+
+[[client]]
+client_id = "courier"
+organization = "full"
+roles = ["temp", "clerk"]
+jwks_uri = "https://courier.full.test/jwks"
+token_endpoint_auth_method = "private_key_jwt"
+grant_types = ["client_credentials"]
+claims_in_id_token = true
+[client.agent]
+purpose = "Carries parcels"
+expires_at = "2100-01-01T00:00:00Z"
+[[client.agent.limit]]
+type = "order"
+member = "amount"
+per_day = "500.5"
+
+[[client]]
+client_id = "gone"
+organization = "full"
+enabled = false
+redirect_uris = ["https://gone.full.test/cb"]
+token_endpoint_auth_method = "none"
+grant_types = ["authorization_code"]
+
+[[client]]
+client_id = "secretive"
+client_secret = "a-secret-of-more-than-thirty-two-characters"
+organization = "full"
+roles = ["temp"]
+
+[[client]]
+client_id = "till"
+organization = "full"
+redirect_uris = ["https://till.full.test/cb"]
+token_endpoint_auth_method = "none"
+grant_types = ["authorization_code"]
+scope = "openid orders:read"
+
+[[client]]
+client_id = "gateway"
+organization = "full"
+jwks_uri = "https://gateway.full.test/jwks"
+token_endpoint_auth_method = "private_key_jwt"
+introspects = ["https://api.full.test"]
+
+[[client]]
+client_id = "payer"
+organization = "full"
+redirect_uris = ["https://payer.full.test/cb"]
+token_endpoint_auth_method = "none"
+grant_types = ["authorization_code"]
+authorization_details_types = ["order"]
+"##;
+
+fn exported(installation: &Installation) -> String {
+    let output = installation.run(&["export", "--organization", "full"]);
+    assert!(output.status.success(), "{}", said(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn an_export_is_applied_where_there_is_nothing_whatever_the_organization_has() {
+    let installation = Installation::new().await;
+    installation.apply(FULL);
+    let roles = "[[organization]]\nslug = \"full\"\n[[organization.role]]\nname = \"clerk\"\n\
+        permissions = [\"orders:read\", \"connections:*\"]\n";
+    let plan = installation.apply(roles);
+    assert!(plan.contains("- removed role temp of full (held by 2 members, 2 clients)"), "{plan}");
+    for (enabled, suspended) in [(true, 0), (false, 1)] {
+        installation.apply(&format!("[[organization]]\nslug = \"full\"\nenabled = {enabled}\n"));
+        let file = exported(&installation);
+        assert!(!file.contains("temp\""), "a role that is gone: {file}");
+        assert!(file.contains("logo = \"data:image/svg+xml;base64,PHN2"), "{file}");
+        let read: toml::Table = toml::from_str(&file).unwrap();
+        assert!(read.get("resource").is_none(), "an API is the installation's: {file}");
+        let clients = read["client"].as_array().unwrap().iter();
+        let ids: Vec<&str> = clients.map(|one| one["client_id"].as_str().unwrap()).collect();
+        assert_eq!(ids, ["courier", "gone", "kiosk"], "others are comments");
+        for id in ["gateway", "payer", "secretive", "till"] {
+            assert!(file.contains(&format!("# client_id = \"{id}\"")), "{id}: {file}");
+        }
+
+        let elsewhere = Installation::new().await;
+        let plan = elsewhere.apply(&file);
+        let created = plan.lines().filter(|line| line.starts_with("+ ")).count();
+        assert_eq!(created, 12, "{plan}");
+        let plan = elsewhere.apply(&file);
+        assert!(plan.lines().all(|line| line.starts_with(['=', '!'])), "{plan}");
+        let again = exported(&elsewhere);
+        let real = |text: &str| {
+            let rows = text.split("\n\n").map(|row| row.trim().to_owned());
+            let mut rows: Vec<String> = rows.filter(|row| !row.starts_with("# Th")).collect();
+            rows.sort();
+            rows
+        };
+        assert_eq!(real(&again), real(&file));
+        assert_eq!(file.matches("\nname = \"Full Lda\"\nenabled = false\n").count(), suspended);
+        // The log tells of the organization what became of it.
+        let listed = elsewhere.run(&["log", "list", "--organization", "full", "--json"]);
+        let log = String::from_utf8(listed.stdout).unwrap();
+        assert_eq!(log.matches("\"organization.suspended\"").count(), suspended, "{log}");
+    }
+}
 
 fn command(server: &TestServer, slug: &str) -> std::process::Output {
     let keys = server.keys();

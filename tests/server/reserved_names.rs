@@ -12,12 +12,16 @@ use porteiro::{
         SystemDice,
         keys::{DevKeys, Folder},
     },
-    domain::reserved_names::{NAMES, ReservedNames},
+    domain::{
+        organization::is_slug,
+        reserved_names::{NAMES, ReservedNames},
+    },
+    http::router::{Extras, paths},
     provisioning::{CertificateSupport, Warning},
     system::Workbench,
 };
 use serde_json::json;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 const ORDERS: &str = "https://api.example.com/orders";
 
@@ -137,6 +141,12 @@ async fn an_api_keeps_a_scope_whose_name_was_reserved_and_that_name_opens_nothin
     let body = json!({ "name": "k", "permissions": ["orders:read"] });
     let made = rita.post("/api/organizations/acme/apikeys", &body).await.json();
     rename_orders(&mut unsettle(&server).await).await;
+    // Before a server of this release has run, `doctor` names the API all the same.
+    let store = server.running.system().store();
+    let warnings = Warning::of_installation(store, CertificateSupport::None, 100).await.unwrap();
+    let of_api: Vec<_> = warnings.iter().filter(|one| one.kind == "resource").collect();
+    assert_eq!((of_api.len(), of_api[0].id.as_str()), (1, ORDERS), "{warnings:?}");
+    assert!(of_api[0].text.contains("its scope `domains:read` begins with a name"), "{of_api:?}");
     let node = server.beside(TestOptions::default()).await;
     node.clock.expire_views();
 
@@ -193,6 +203,39 @@ async fn an_api_keeps_a_scope_whose_name_was_reserved_and_that_name_opens_nothin
     let api = Api::of(&node, "ines@older.test", "domains:read").await;
     assert_eq!(api.get(domains).await.status, 200);
     node.stop().await;
+}
+
+#[tokio::test]
+async fn an_organization_may_be_called_like_any_word_of_a_path() {
+    let server = directory().await;
+    let words: BTreeSet<&str> = paths(Extras::ALL).flat_map(|path| path.split('/')).collect();
+    let slugs: Vec<&str> = words.into_iter().filter(|word| is_slug(word)).collect();
+    assert!(slugs.contains(&"export") && slugs.contains(&"v2") && slugs.contains(&"stop"));
+    let role = "[[organization.role]]\nname = \"export\"\npermissions = [\"organizations:read\", \"roles:read\"]\n";
+    let organization = |slug: &&str| format!("[[organization]]\nslug = \"{slug}\"\n{role}");
+    let file = slugs.iter().map(organization).collect::<Vec<_>>().concat();
+    let memberships: Vec<String> = slugs
+        .iter()
+        .map(|slug| format!("{{ organization = \"{slug}\", roles = [\"export\"] }}"))
+        .collect();
+    let person = format!(
+        "[[account]]\nemail = \"wanda@words.test\"\npassword = \"correct horse battery staple\"\n\
+         memberships = [{}]\n",
+        memberships.join(", ")
+    );
+    server.apply(&format!("{file}{person}")).await;
+    for slug in ["export", "organizations", "scim", "v2", "audit", "me", "stop", "roles"] {
+        assert!(slugs.contains(&slug), "{slug}: {slugs:?}");
+        let scope = "organizations:read roles:read";
+        let api = Api::of_organization(&server, "wanda@words.test", scope, slug).await;
+        let own = format!("/api/organizations/{slug}");
+        assert_eq!(api.get(&own).await.json()["slug"], slug);
+        assert_eq!(api.get(&format!("{own}/roles/export")).await.json()["name"], "export");
+        let metadata = format!("/.well-known/oauth-protected-resource/scim/v2/{slug}");
+        let metadata = api.get(&metadata).await.json();
+        assert_eq!(metadata["resource"], format!("{}/scim/v2/{slug}", server.issuer()));
+    }
+    server.stop().await;
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! A name server with a zone that tests write, over UDP and TCP, and that can misbehave.
 
 use hickory_resolver::proto::{
-    op::{Message, MessageType, OpCode, ResponseCode},
+    op::{Message, MessageType, OpCode, Query, ResponseCode},
     rr::{
         Name, RData, Record, RecordType,
         rdata::{CNAME, TXT},
@@ -34,6 +34,8 @@ pub enum Zone {
     Poisoned(Vec<Vec<String>>),
     /// It answers with what is no message.
     Garbage,
+    /// It says nothing itself; another answers in its place, by another port, with these records.
+    Spoofed(Vec<Vec<String>>),
 }
 
 impl Zone {
@@ -69,10 +71,12 @@ impl ZoneServer {
         let (zone, notes) = (names.clone(), asked.clone());
         tasks.spawn(async move {
             let mut question = [0; 1_500];
+            let stranger = UdpSocket::bind("127.0.0.1:0").await.unwrap();
             while let Ok((length, from)) = udp.recv_from(&mut question).await {
                 for answer in answers(&question[..length], &zone, &notes) {
                     let sent = if answer.len() > UDP { truncated(&answer) } else { answer };
-                    let _ = udp.send_to(&sent, from).await;
+                    let socket = if is_spoofed(&sent, &zone) { &stranger } else { &udp };
+                    let _ = socket.send_to(&sent, from).await;
                 }
             }
         });
@@ -80,7 +84,9 @@ impl ZoneServer {
         tasks.spawn(async move {
             while let Ok((mut stream, _)) = tcp.accept().await {
                 while let Some(question) = read(&mut stream).await {
-                    for answer in answers(&question, &zone, &notes) {
+                    let all = answers(&question, &zone, &notes).into_iter();
+                    // A connection has one other side.
+                    for answer in all.filter(|answer| !is_spoofed(answer, &zone)) {
                         let length = u16::try_from(answer.len()).unwrap().to_be_bytes();
                         let _ = stream.write_all(&[&length[..], &answer].concat()).await;
                     }
@@ -127,7 +133,7 @@ fn truncated(answer: &[u8]) -> Vec<u8> {
 fn answers(question: &[u8], names: &Names, asked: &Mutex<Vec<String>>) -> Vec<Vec<u8>> {
     let Ok(question) = Message::from_vec(question) else { return Vec::new() };
     let Some(query) = question.queries.first().cloned() else { return Vec::new() };
-    let name = query.name().to_ascii().to_lowercase().trim_end_matches('.').to_owned();
+    let name = name_of(&query);
     asked.lock().unwrap().push(name.clone());
     let mut answer = Message::new(question.metadata.id, MessageType::Response, OpCode::Query);
     answer.metadata.recursion_available = true;
@@ -141,7 +147,9 @@ fn answers(question: &[u8], names: &Names, asked: &Mutex<Vec<String>>) -> Vec<Ve
         Some(Zone::Silent) => return Vec::new(),
         Some(Zone::Garbage) => return vec![vec![0xff; 40]],
         Some(Zone::Txt(_)) if query.query_type() != RecordType::TXT => {}
-        Some(Zone::Txt(records)) => add(&mut answer, query.name(), records),
+        Some(Zone::Txt(records) | Zone::Spoofed(records)) => {
+            add(&mut answer, query.name(), records);
+        }
         Some(Zone::Alias(target)) => {
             let to = Name::from_ascii(format!("{target}.")).unwrap();
             let alias = RData::CNAME(CNAME(to.clone()));
@@ -165,6 +173,18 @@ fn answers(question: &[u8], names: &Names, asked: &Mutex<Vec<String>>) -> Vec<Ve
         }
     }
     vec![answer.to_vec().unwrap()]
+}
+
+/// Tells whether an answer is one that another gives.
+fn is_spoofed(answer: &[u8], names: &Names) -> bool {
+    let answer = Message::from_vec(answer).ok();
+    let name = answer.and_then(|answer| Some(name_of(answer.queries.first()?)));
+    let names = names.lock().unwrap();
+    name.is_some_and(|name| matches!(names.get(&name), Some(Zone::Spoofed(_))))
+}
+
+fn name_of(query: &Query) -> String {
+    query.name().to_ascii().to_lowercase().trim_end_matches('.').to_owned()
 }
 
 fn add(answer: &mut Message, name: &Name, records: &[Vec<String>]) {

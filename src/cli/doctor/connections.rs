@@ -17,7 +17,7 @@ pub(super) async fn all(config: &Config, store: &Store, vault: &Vault) -> Vec<Fi
         Ok(survey) => survey,
         Err(error) => return vec![bad("store", chain(&error))],
     };
-    let ConnectionSurvey { warnings, providers } = survey;
+    let ConnectionSurvey { warnings, providers, unasked } = survey;
     let mut findings = of_warnings(&warnings, "connection", "connections");
     if providers.is_empty() {
         return findings;
@@ -33,7 +33,13 @@ pub(super) async fn all(config: &Config, store: &Store, vault: &Vault) -> Vec<Fi
     answers.sort_by(|(one, _), (other, _)| one.cmp(other));
     findings.extend(answers.into_iter().map(|(name, answer)| match answer {
         Ok(()) => good(PROVIDER, format!("{name} publishes its metadata")),
-        Err(error) => doubtful(PROVIDER, format!("{name} cannot be asked: {error}")),
+        Err(error) => doubtful(
+            PROVIDER,
+            format!("{name} cannot be asked: {error}. No person signs in by it until it can"),
+        ),
     }));
+    if unasked > 0 {
+        findings.push(good(PROVIDER, format!("{unasked} more were not asked")));
+    }
     findings
 }

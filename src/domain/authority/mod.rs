@@ -17,6 +17,6 @@ pub use narrow::{Bound, GrantedAuthority, RequestedAuthority, Widening, narrow};
 pub(in crate::domain) use permission::actions_of;
 pub use permission::{
     ADMINISTER, INSTALLATION, MalformedPermission, PROVISION, Permission, Permissions,
-    RESERVED_RESOURCES, own_permissions,
+    RESERVED_RESOURCES, is_own_scope, own_permissions,
 };
 pub use scope::{GROUPS, MalformedScope, OIDC_SCOPES, Scopes};

@@ -38,6 +38,11 @@ pub fn own_permissions() -> impl Iterator<Item = Permission> {
     pairs.chain([Permission(PROVISION.to_owned())])
 }
 
+/// Tells whether a text is a scope of our own API, or of the SCIM of organizations.
+pub fn is_own_scope(scope: &str) -> bool {
+    scope == ADMINISTER || own_permissions().any(|own| own.as_str() == scope)
+}
+
 /// Lists what can be done to one of Porteiro's own resources.
 pub(in crate::domain) fn actions_of(resource: &str) -> impl Iterator<Item = Permission> {
     OWN_ACTIONS.iter().map(move |action| Permission(format!("{resource}:{action}")))

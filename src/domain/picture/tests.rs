@@ -139,3 +139,26 @@ fn an_svg_as_programs_draw_it_is_taken() {
         assert_eq!(refused, Err(Fault::Broken), "{sides}");
     }
 }
+
+#[test]
+fn a_picture_is_written_as_a_data_url_and_read_as_it_was() {
+    let picture = Picture::of_points(png_of(96, 24, b"")).unwrap();
+    let url = picture.data_url();
+    assert!(url.starts_with("data:image/png;base64,"), "{url}");
+    assert_eq!(Picture::of_data_url(&url), Ok(picture.clone()));
+    // What it is called does not count.
+    let other = url.replace("image/png", "text/html;charset=utf-8");
+    assert_eq!(Picture::of_data_url(&other), Ok(picture));
+    let large = format!("data:image/png;base64,{}", "A".repeat(4 * LARGEST));
+    for (bad, fault) in [
+        ("", Fault::DataUrl),
+        ("data:", Fault::DataUrl),
+        ("data:image/png,abc", Fault::DataUrl),
+        ("data:image/png;base64,a b", Fault::DataUrl),
+        ("data:image/png;base64,", Fault::UnknownOrSvg),
+        ("data:text/html;base64,PGI+", Fault::UnknownOrSvg),
+        (&large, Fault::Large),
+    ] {
+        assert_eq!(Picture::of_data_url(bad), Err(fault), "{bad:.40}");
+    }
+}

@@ -4,6 +4,7 @@ use super::Planner;
 use crate::{
     crypto::{draw_uuid, seal_client_secret},
     domain::{
+        Provisioned,
         connection::{
             CONNECTION_ISSUERS, CONNECTION_NAMES, CONNECTIONS, Command, Connection, Draft,
             MOST_CONNECTIONS, within,
@@ -48,7 +49,13 @@ impl Planner<'_, '_> {
         let secret = secret.map(|secret| Some(seal_client_secret(&vault, &id, secret, dice)));
         let draft = Draft { id: id.clone(), secret, ..entry.draft.clone() };
         let provision = Command::Provision(Box::new(draft));
+        let is_suspended = home.as_ref().is_some_and(|home| !home.enabled);
         match self.multi_commit.decide::<Connection>(&id, &provision).await? {
+            Ok(outcome) if is_suspended && outcome != Provisioned::Unchanged => {
+                let refusal = organization::Refusal::Suspended.to_string();
+                self.complain::<Connection>(&entry.name, [(lines.own(), refusal)]);
+                return Ok(());
+            }
             Ok(outcome) => self.accept::<Connection>(&entry.name, outcome),
             Err(refusal) => {
                 self.complain::<Connection>(&entry.name, [connections::said(&refusal, lines)]);

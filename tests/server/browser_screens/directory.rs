@@ -11,15 +11,20 @@ use crate::{
     api_caller::DIRECTORY,
     me_connected::consented,
     person::{PASSWORD, text},
+    scim_caller::{Scim, USER, refused},
     support::TestServer,
 };
 use porteiro::domain::{
-    Clock as _, Context,
+    Clock as _, Context, DomainName,
     account::EMAIL_ADDRESSES,
     connection::{CONNECTION_NAMES, within},
+    domain_claim::{
+        self, CLAIMED_DOMAINS, DomainClaim, Finding, LOST_AFTER_MISSING, Order, claimed_name,
+    },
     external_identity::{Cause, Command, ExternalIdentity, Linked},
+    organization::Organization,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const RITA: &str = "rita@acme.test";
 
@@ -216,6 +221,9 @@ async fn an_administrator_looks_after_an_organization() {
     visitor.open(text(&browser.evaluate(one).await)).await;
     visitor.look("organization-connection", &[Light, Narrow]).await;
 
+    visitor.open(&section("data")).await;
+    visitor.look("organization-data", &[Light]).await;
+
     visitor.open(&section("trail")).await;
     browser.fill("#event", "apikey.created").await;
     visitor.presses("main form:has(#event) button", "/organization").await;
@@ -226,5 +234,74 @@ async fn an_administrator_looks_after_an_organization() {
     let got = browser.run(FETCHED, &link).await;
     assert_eq!((&got[0], text(&got[1])), (&200.into(), "attachment; filename=\"audit.jsonl\""));
     assert_eq!(text(&got[2]).lines().count(), 1, "{got}");
+    visitor.leave().await;
+}
+
+/// Has acme prove a domain of each state, as a server with a zone would.
+async fn prove(server: &TestServer) {
+    let domains = ["verified.test", "missing.test", "lost.example.test"];
+    let rows = domains.map(|one| format!("[[organization.domain]]\ndomain = \"{one}\"\n"));
+    server.apply(&format!("[[organization]]\nslug = \"acme\"\n{}", rows.concat())).await;
+    let system = server.running.system();
+    let store = system.store();
+    for domain in domains {
+        let name = claimed_name("acme", &DomainName::parse(domain).unwrap());
+        let (_, id) = store.find(CLAIMED_DOMAINS, &name).await.unwrap().unwrap();
+        let mut commit = system.multi_commit(&Context::operator());
+        let home = commit.look::<Organization>("acme").await.unwrap().known().unwrap().clone();
+        let verify = domain_claim::Command::order(Order::Verify(Finding::Found), &home);
+        commit.decide::<DomainClaim>(&id, &verify).await.unwrap().unwrap();
+        if domain != "verified.test" {
+            let missing = domain_claim::Command::Checked(Finding::Missing);
+            commit.decide::<DomainClaim>(&id, &missing).await.unwrap().unwrap();
+        }
+        commit.commit().await.unwrap();
+    }
+    server.clock.advance(LOST_AFTER_MISSING);
+    let name = claimed_name("acme", &DomainName::parse("lost.example.test").unwrap());
+    let (_, id) = store.find(CLAIMED_DOMAINS, &name).await.unwrap().unwrap();
+    let mut commit = system.multi_commit(&Context::operator());
+    let missing = domain_claim::Command::Checked(Finding::Missing);
+    commit.decide::<DomainClaim>(&id, &missing).await.unwrap().unwrap();
+    commit.commit().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_administrator_sees_how_domains_directories_and_providers_stand() {
+    let Some(visitor) = Visitor::arrive().await else { return };
+    let Visitor { browser, server, .. } = &visitor;
+    server.apply(DIRECTORY).await;
+    server.apply(PROVIDERS).await;
+    prove(server).await;
+    let scim = Scim::of(server, "acme").await;
+    let user = scim.user("eva@far.test").await;
+    let again = json!({ "schemas": [USER], "userName": "EVA@far.test" });
+    refused(&scim.post("/Users", &again).await, 409, Some("uniqueness"));
+    scim.group("Night Shift", &[]).await;
+    assert_eq!(scim.delete(&user).await.status, 204);
+    let section = |name: &str| format!("/organization?organization=acme&section={name}");
+    visitor.open("/sign-in").await;
+    visitor.sees("Sign in").await;
+    visitor.sign_in(RITA, PASSWORD).await;
+    visitor.is_at("/account").await;
+    for (tongue, told) in [("en", "scim/v2/acme"), ("pt", "Endereço a colar no diretório")] {
+        visitor.open(&section("scim")).await;
+        if tongue == "pt" {
+            browser.press("footer a[hreflang=pt]").await;
+            visitor.until("document.documentElement.lang", "pt").await;
+        }
+        let page = browser.evaluate("return document.querySelector('main').innerText").await;
+        assert!(text(&page).contains(told) && text(&page).contains("api.refused"), "{page}");
+        visitor.look(&format!("organization-directory.{tongue}"), &[Light, Narrow]).await;
+        visitor.open(&section("domains")).await;
+        visitor.look(&format!("organization-domain-states.{tongue}"), &[Light, Narrow]).await;
+        visitor.open(&section("connections")).await;
+        visitor.look(&format!("organization-connections.{tongue}"), &[Light, Narrow]).await;
+        let one = "return document.querySelector('main li a').getAttribute('href')";
+        visitor.open(text(&browser.evaluate(one).await)).await;
+        visitor.look(&format!("organization-connection.{tongue}"), &[Light, Narrow]).await;
+        visitor.open(&section("data")).await;
+        visitor.look(&format!("organization-data.{tongue}"), &[Narrow]).await;
+    }
     visitor.leave().await;
 }
