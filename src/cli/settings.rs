@@ -26,7 +26,7 @@ use crate::{
     outbound::{DnsResolver, Outbound, Policy as OutboundPolicy, Resolver},
     server::RuntimeOptions,
     store::{self, OpenError, Store},
-    system::{SystemError, Workbench, log_chain},
+    system::{SystemError, Workbench, log_chain, wait_beside_others},
     upstream::Upstreams,
 };
 use clap::Args;
@@ -229,7 +229,7 @@ pub(super) fn key_sources(config: &Config) -> Result<KeySources, Fault> {
 fn token_settings(config: &Config) -> Option<TokenSettings> {
     let config::Keys { pkcs11_module, pkcs11_token, pkcs11_pin_file, .. } = config.keys.clone();
     let (module, label) = pkcs11_module.zip(pkcs11_token)?;
-    Some(TokenSettings { module, label, pin_file: pkcs11_pin_file? })
+    Some(TokenSettings { module, label, pin_file: pkcs11_pin_file?, waiting: wait_beside_others })
 }
 
 /// Reads the keys of an installation for a command that signs nothing: a token is not opened for it. On the worst day an

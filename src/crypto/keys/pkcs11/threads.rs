@@ -3,6 +3,7 @@
 //! A call into a module cannot be ended from outside. So there are few threads for it, and no caller waits longer than it
 //! says: a call that does not return keeps its thread, and the rest of the process goes on.
 
+use super::Waiting;
 use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -12,10 +13,6 @@ use std::{
     },
     thread::{Builder, JoinHandle},
     time::Duration,
-};
-use tokio::{
-    runtime::{Handle, RuntimeFlavor},
-    task::block_in_place,
 };
 
 /// How many calls may be in a module at once, and how many more may wait.
@@ -45,6 +42,7 @@ pub(super) struct CallThreads(Arc<Shared>);
 
 struct Shared {
     room: Room,
+    waiting: Waiting,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -61,9 +59,9 @@ struct State {
 }
 
 impl CallThreads {
-    pub(super) fn new(room: Room) -> Self {
+    pub(super) fn new(room: Room, waiting: Waiting) -> Self {
         let (state, changed) = (Mutex::default(), Condvar::new());
-        Self(Arc::new(Shared { room, state, changed }))
+        Self(Arc::new(Shared { room, waiting, state, changed }))
     }
 
     /// Tells whether one more call may wait.
@@ -82,7 +80,9 @@ impl CallThreads {
             // A caller that has gone wants no answer.
             let _ = answer.send(call());
         }))?;
-        match beside_the_runtime(|| answered.recv_timeout(patience)) {
+        let mut told = Err(RecvTimeoutError::Disconnected);
+        (self.0.waiting)(&mut || told = answered.recv_timeout(patience));
+        match told {
             Ok(answer) => Ok(answer),
             Err(RecvTimeoutError::Timeout) => {
                 self.0.state().waiting.retain(|(waiting, _)| *waiting != number);
@@ -126,20 +126,20 @@ impl CallThreads {
 
     /// Takes no more calls, and waits for so long until none is in the module; tells whether that is so.
     pub(super) fn close(&self, patience: Duration) -> bool {
-        let mut state = self.0.state();
-        state.is_closed = true;
-        state.waiting.clear();
-        self.0.changed.notify_all();
-        let (mut state, _) = beside_the_runtime(|| {
-            let waited = self.0.changed.wait_timeout_while(state, patience, |one| one.running > 0);
-            waited.unwrap_or_else(PoisonError::into_inner)
-        });
-        if state.running > 0 {
-            return false;
+        {
+            let mut state = self.0.state();
+            state.is_closed = true;
+            state.waiting.clear();
         }
-        let handles = std::mem::take(&mut state.handles);
-        drop(state);
-        handles.into_iter().all(|handle| handle.join().is_ok())
+        self.0.changed.notify_all();
+        let mut handles = None;
+        (self.0.waiting)(&mut || {
+            let is_running = |state: &mut State| state.running > 0;
+            let waited = self.0.changed.wait_timeout_while(self.0.state(), patience, is_running);
+            let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            handles = (state.running == 0).then(|| std::mem::take(&mut state.handles));
+        });
+        handles.is_some_and(|handles| handles.into_iter().all(|one| one.join().is_ok()))
     }
 }
 
@@ -177,14 +177,6 @@ impl Drop for CallThreads {
     }
 }
 
-/// Waits on a thread that serves requests without holding them up: another takes over what it would have done.
-fn beside_the_runtime<T>(wait: impl FnOnce() -> T) -> T {
-    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => block_in_place(wait),
-        _ => wait(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,7 +186,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(20);
 
     fn threads(threads: usize, waiting: usize) -> Arc<CallThreads> {
-        Arc::new(CallThreads::new(Room { threads, waiting }))
+        Arc::new(CallThreads::new(Room { threads, waiting }, |wait| wait()))
     }
 
     /// A call that is in the module until it is let go, and whoever waits for it.
@@ -273,19 +265,5 @@ mod tests {
         let died = threads.call(LONG, || assert!(std::hint::black_box(false), "as planned"));
         assert_eq!(died, Err(NoAnswer::Died));
         assert_eq!(threads.call(LONG, || 7), Ok(7));
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn a_call_that_hangs_holds_up_no_thread_that_serves_requests() {
-        let threads = threads(1, 1);
-        let (release, released) = channel::<()>();
-        let mut served = tokio::task::JoinSet::new();
-        let calling = threads.clone();
-        served.spawn(async move {
-            calling.call(LONG, move || released.recv().is_ok()).unwrap();
-        });
-        // Runs on the one thread of this runtime, while that call hangs.
-        served.spawn(async move { release.send(()).unwrap() });
-        served.join_all().await;
     }
 }

@@ -97,8 +97,8 @@ impl Token {
     pub fn open(settings: TokenSettings) -> Result<Self, Fault> {
         let token = Self(Arc::new(Inner {
             connection: Arc::new(Connection::new(settings.clone())),
+            threads: CallThreads::new(ROOM, settings.waiting),
             settings,
-            threads: CallThreads::new(ROOM),
             available: AtomicBool::new(true),
             tried: Arc::default(),
         }));
