@@ -33,6 +33,7 @@ fn main() {
         module: given("PORTEIRO_KEYS__PKCS11_MODULE").into(),
         label: given("PORTEIRO_KEYS__PKCS11_TOKEN"),
         pin_file: given("PORTEIRO_KEYS__PKCS11_PIN_FILE").into(),
+        waiting: |wait| wait(),
     };
     let folder = tempfile::tempdir().unwrap();
     let files = sources(&folder.path().join("files"), None);

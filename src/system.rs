@@ -2,11 +2,13 @@
 
 mod log_chain;
 mod retrying;
+mod waiting;
 mod workbench;
 
 pub use log_chain::log_chain;
 pub use retrying::CommitFailure;
 pub(crate) use retrying::commit_failure;
+pub use waiting::wait_beside_others;
 pub use workbench::Workbench;
 
 use crate::{

@@ -210,20 +210,29 @@ fn snapshot(keys: &SigningKeys, folder: &Folder) -> KeySnapshot {
     for algorithm in SigningAlgorithm::ALL {
         let Some(current) = keys.signing(algorithm) else { continue };
         let mut held = folder.signing().iter().map(|file| &file.signer);
-        let signer = held.find(|signer| signer.kid() == current.kid).and_then(|signer| {
-            if signer.algorithm() == algorithm {
-                return Some(signer.clone());
-            }
-            signer.by(algorithm).map(Arc::new)
-        });
-        if let Some(signer) = signer {
-            signers.insert(algorithm.name(), signer);
-        } else {
+        let found = held.find(|signer| signer.kid() == current.kid);
+        let Some(signer) = found else {
             tracing::error!(
                 algorithm = algorithm.name(),
                 kid = current.kid,
                 "the current key's file is not in this node's folder; it cannot sign"
             );
+            continue;
+        };
+        let signer = if signer.algorithm() == algorithm {
+            Some(signer.clone())
+        } else {
+            signer.by(algorithm).map(Arc::new)
+        };
+        match signer {
+            Some(signer) => {
+                signers.insert(algorithm.name(), signer);
+            }
+            None => tracing::warn!(
+                algorithm = algorithm.name(),
+                kid = current.kid,
+                "the token with the current key does not sign by this algorithm; it is not offered"
+            ),
         }
     }
     let set: Vec<Value> = keys.published().map(PublicKey::published_jwk).collect();

@@ -9,7 +9,7 @@ use crate::{
     config::{self, Config, Flag, Loaded, Refusal, SecretUrl, Sources, Survey},
     crypto::{
         SharedVault, StatementIssuers, SystemDice,
-        keys::{DevKeys, Fault, Folder, KeySources, Problem, pkcs11::TokenSettings},
+        keys::{DevKeys, Fault, Folder, KeySources, pkcs11::TokenSettings},
         passkeys::AttestationPolicy,
     },
     domain::{
@@ -26,7 +26,7 @@ use crate::{
     outbound::{DnsResolver, Outbound, Policy as OutboundPolicy, Resolver},
     server::RuntimeOptions,
     store::{self, OpenError, Store},
-    system::{SystemError, Workbench, log_chain},
+    system::{SystemError, Workbench, log_chain, wait_beside_others},
     upstream::Upstreams,
 };
 use clap::Args;
@@ -161,7 +161,10 @@ pub(super) fn refuse(refusals: &[Refusal]) -> Failure {
 /// Opens an installation to work on it beside its servers.
 pub(super) async fn open_workbench(loaded: &Loaded) -> Result<Workbench, Failure> {
     let url = loaded.config.store.url.as_ref().map_or("", |url| url.expose());
-    let workbench = workbench_at(url, &read_keys(&loaded.config)?).await?;
+    let mut workbench = workbench_at(url, &read_keys(&loaded.config)?).await?;
+    if token_settings(&loaded.config).is_some() {
+        workbench = workbench.with_published_keys().await?;
+    }
     Ok(workbench.with_password_policy(password_policy(loaded)))
 }
 
@@ -226,33 +229,17 @@ pub(super) fn key_sources(config: &Config) -> Result<KeySources, Fault> {
 fn token_settings(config: &Config) -> Option<TokenSettings> {
     let config::Keys { pkcs11_module, pkcs11_token, pkcs11_pin_file, .. } = config.keys.clone();
     let (module, label) = pkcs11_module.zip(pkcs11_token)?;
-    Some(TokenSettings { module, label, pin_file: pkcs11_pin_file? })
+    Some(TokenSettings { module, label, pin_file: pkcs11_pin_file?, waiting: wait_beside_others })
 }
 
-/// Reads the keys of an installation for a command that signs nothing: a token that is away keeps no operator from acting.
+/// Reads the keys of an installation for a command that signs nothing: a token is not opened for it. On the worst day an
+/// operator must act, and a token counts wrong PINs.
 pub(super) fn read_keys(config: &Config) -> Result<Folder, Failure> {
-    let folder = config.keys.dir.clone().unwrap_or_default();
-    let (sources, mut faults) = match key_sources(config) {
-        Ok(sources) => (sources, Vec::new()),
-        Err(fault) => (KeySources { folder, token: None }, vec![fault]),
-    };
-    let faults_of_keys = match sources.load(DevKeys::Accepted) {
-        Ok(folder) if faults.is_empty() => return Ok(folder),
-        Ok(_) => Vec::new(),
-        Err(faults) => faults,
-    };
-    let is_missing = |fault: &Fault| matches!(fault.problem, Problem::NoSigningKey(_));
-    let is_away = !faults.is_empty();
-    faults.extend(faults_of_keys.into_iter().filter(|fault| !(is_away && is_missing(fault))));
-    match sources.salvage().0.filter(|_| faults.iter().all(Fault::is_passing)) {
-        Some(folder) => {
-            for fault in &faults {
-                tracing::warn!(%fault, "the signing keys are out of reach");
-            }
-            Ok(folder)
-        }
-        None => Err(faults_of(&faults)),
+    let folder = config.keys.dir.as_deref().unwrap_or(Path::new(""));
+    if token_settings(config).is_none() {
+        return read_folder(folder);
     }
+    Folder::load_beside_token(folder, DevKeys::Accepted).map_err(|faults| faults_of(&faults))
 }
 
 /// What is wrong with a keys folder is a fault of the configuration.

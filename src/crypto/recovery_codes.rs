@@ -219,13 +219,16 @@ mod tests {
     }
 
     #[test]
-    fn the_same_code_under_another_salt_has_another_hash() {
+    fn the_same_code_under_another_salt_has_another_argon2id_hash() {
         let mut memory = Memory::default();
         let codes = [code("01abc-defgh")];
         let one = hash_recovery_codes(&codes, [1; 16], COST, &mut memory).unwrap();
         let other = hash_recovery_codes(&codes, [2; 16], COST, &mut memory).unwrap();
         assert_ne!(one.hashes, other.hashes);
         assert_ne!(one.salt, other.salt);
+        // A password hash, at the cost of passwords, under 128 bits of salt.
+        assert!(one.salt.starts_with("$argon2id$v=19$"), "{}", one.salt);
+        assert_eq!(one.salt.rsplit('$').next().unwrap().len(), 22);
     }
 
     #[test]

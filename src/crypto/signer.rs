@@ -26,6 +26,11 @@ pub trait SigningKey: Send + Sync {
     /// Signs a message.
     fn signature(&self, algorithm: SigningAlgorithm, message: &[u8]) -> Result<Vec<u8>, KeyError>;
 
+    /// Tells whether it signs by an algorithm that its type allows: not every token can.
+    fn signs_by(&self, _algorithm: SigningAlgorithm) -> bool {
+        true
+    }
+
     /// Tells whether it could sign when it was last asked: one that cannot is not waited for.
     fn is_available(&self) -> bool {
         true
@@ -148,14 +153,20 @@ impl Signer {
 
     /// Returns what signs with this key by another algorithm, if the key signs by it.
     pub fn by(&self, algorithm: SigningAlgorithm) -> Option<Self> {
-        let signs =
-            algorithm != self.algorithm && self.algorithm.signed_with().contains(&algorithm);
+        let signs = algorithm != self.algorithm
+            && self.algorithm.signed_with().contains(&algorithm)
+            && self.key.signs_by(algorithm);
         signs.then(|| Self::new(self.key.clone(), algorithm, self.public.clone()))
+    }
+
+    /// Tells whether the key signs by this algorithm, now or when it is in reach again.
+    pub fn signs(&self) -> bool {
+        self.key.signs_by(self.algorithm)
     }
 
     /// Tells whether a signature can be asked for now.
     pub fn is_available(&self) -> bool {
-        self.key.is_available()
+        self.signs() && self.key.is_available()
     }
 
     /// Signs under another name of the key, by which another party knows it.

@@ -129,3 +129,34 @@ pub fn with_cookies(
 pub fn with_cookie(response: impl IntoResponse, cookie: Option<HeaderValue>) -> Response {
     with_cookies(response, cookie)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_https_every_cookie_is_for_this_host_over_https_and_for_no_script() {
+        let names = CookieNames::new("https://id.example.com");
+        let CookieNames {
+            session, others, browser, known_browser, screen, callback, offered, ..
+        } = names;
+        for name in [session, others, browser, known_browser, screen, callback, offered] {
+            let set = names.keep(name, "value", 60);
+            assert!(set.is_sensitive(), "{name} is kept out of logs");
+            let set = set.to_str().unwrap();
+            // RFC 6265bis §4.1.3.2: such a cookie has no Domain, the whole path, and Secure.
+            assert!(set.starts_with("__Host-porteiro") && !set.contains("Domain"), "{set}");
+            for part in ["; Path=/;", "; HttpOnly", "; SameSite=Lax", "; Secure"] {
+                assert!(set.contains(part), "{part}: {set}");
+            }
+        }
+        for set in [names.keep_session("a", 60), names.end_session(), names.keep_others(&["a"], 60)]
+        {
+            assert!(set.to_str().unwrap().ends_with("; Secure"), "{set:?}");
+        }
+        // A development server on loopback has no https.
+        let plain = CookieNames::new("http://localhost:8080");
+        let set = plain.keep_session("a", 60);
+        assert_eq!(set, "porteiro=a; Path=/; Max-Age=60; HttpOnly; SameSite=Lax");
+    }
+}

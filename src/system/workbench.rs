@@ -2,9 +2,13 @@
 
 use super::{Sources, SystemError, open_services};
 use crate::{
-    actors::{MultiCommit, Services, SettleError, settle_reserved_names},
+    actors::{HydrateError, MultiCommit, Services, SettleError, settle_reserved_names},
     crypto::{Dice, Pseudonyms, Vault, keys::Folder, password::PasswordCost},
-    domain::{Clock, Context, password::Policy, signing_keys::SigningAlgorithm},
+    domain::{
+        Clock, Context,
+        password::Policy,
+        signing_keys::{KeyState, PublicKey, SigningAlgorithm},
+    },
     store::{NothingFails, Store},
 };
 use std::sync::Arc;
@@ -43,6 +47,20 @@ impl Workbench {
     /// Holds new passwords to another rule than the usual one.
     pub fn with_password_policy(self, password_policy: Policy) -> Self {
         Self { password_policy, ..self }
+    }
+
+    /// Counts on keys that servers have published as well: those of a token are in no folder. Where no server has run yet,
+    /// each may be in the token.
+    pub async fn with_published_keys(mut self) -> Result<Self, HydrateError> {
+        let signs = |key: &&PublicKey| matches!(key.state, KeyState::Next | KeyState::Current);
+        match super::key_states(&self.services.store).await? {
+            None => self.algorithms = SigningAlgorithm::ALL.to_vec(),
+            Some(states) => {
+                let signing = states.published().filter(signs);
+                self.algorithms.extend(signing.flat_map(|key| key.algorithm.signed_with()));
+            }
+        }
+        Ok(self)
     }
 
     /// Tells whether the keys folder has a key to sign with by this algorithm.

@@ -1,10 +1,13 @@
 //! API keys: what they confer, at once and no longer, and what is not one.
 
 use crate::{
+    me::ask,
+    person::text,
     security_log::records,
     shared::eventually,
     support::{INVOICES, SECRET, TestOptions, TestServer},
 };
+use hyper::Method;
 use porteiro::{
     crypto::{
         SystemDice, draw_uuid,
@@ -200,6 +203,22 @@ async fn what_was_forged_cut_or_altered_is_no_key() {
         assert!(!active(&server, std::str::from_utf8(&altered).unwrap()).await, "{at}");
     }
     assert!(active(&server, text).await);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_and_an_access_token_open_no_session() {
+    let server = TestServer::open().await;
+    let key = created(&server, &["invoices:*"]).await;
+    assert!(active(&server, &key.text).await);
+    let tokens = server.tokens("ana@acme.test", "web", "openid").await;
+    for held in [&*key.text, text(&tokens["access_token"]), text(&tokens["refresh_token"])] {
+        let (bearer, cookie) = (format!("Bearer {held}"), format!("porteiro={held}"));
+        for header in [("x-session-token", held), ("authorization", &bearer), ("cookie", &cookie)] {
+            let answer = ask(&server, Method::GET, "/me", &[header]).await;
+            answer.problem(401, "session_required");
+        }
+    }
     server.stop().await;
 }
 

@@ -43,6 +43,8 @@ async fn the_first_administrator_of_a_fresh_installation_signs_up_by_the_link_of
     let installation = Installation::new().await;
     let made = printed(&installation, &["organization", "create", "acme", "--name", "Acme Lda"]);
     assert_eq!(made, "+ created organization acme\n");
+    let listed = printed(&installation, &["account", "list", "--json"]);
+    assert_eq!(listed.trim(), "[]", "none is there by default");
     let invited = json(
         &installation,
         &["account", "invite", "--administrator", "eva@acme.test", "--organization", "acme"],

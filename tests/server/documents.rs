@@ -1,6 +1,7 @@
 //! What the documents point at is there.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use crate::programs::there_are;
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 /// The name of every function, of tests and of everything else.
 fn functions() -> BTreeSet<String> {
@@ -109,10 +110,11 @@ fn every_requirement_of_asvs_has_its_row_and_every_row_its_proof() {
 
 #[test]
 fn ten_weaknesses_are_planted_and_each_is_caught_by_the_test_of_a_row() {
-    let rows = rows("docs/asvs.md");
+    let (rows, of_nist) = (rows("docs/asvs.md"), rows("docs/nist-800-63b.md"));
     let proofs = |number: &str| {
-        let row = rows.iter().find(|row| row[0].split(' ').next() == Some(number));
-        row.map(|row| row[3].clone()).unwrap_or_default()
+        let of_number = |row: &&Vec<String>| row[0].split(' ').next() == Some(number);
+        let found = rows.iter().chain(&of_nist).filter(of_number);
+        found.map(|row| row[3].clone()).collect::<String>()
     };
     let planted = rows.iter().filter(|row| row[2].starts_with("`tests/mutants/"));
     let mut count = 0;
@@ -127,6 +129,32 @@ fn ten_weaknesses_are_planted_and_each_is_caught_by_the_test_of_a_row() {
         assert!(proofs(number).contains(caught_by.trim_matches('`')), "{number} names {caught_by}");
     }
     assert!(count >= 10, "{count}");
+}
+
+#[test]
+fn a_named_test_that_failed_or_was_skipped_has_proved_nothing() {
+    if !there_are(&["perl"]) {
+        return;
+    }
+    let name = "session::tests::only_its_token_opens_a_session_and_a_renewal_changes_it";
+    let told = |what: &str| {
+        let report = tempfile::NamedTempFile::new().unwrap();
+        let other = r#"<testcase name="other::test" classname="porteiro"/>"#;
+        let case = format!(r#"<testcase name="{name}" classname="porteiro">{what}</testcase>"#);
+        fs::write(report.path(), format!("<testsuite>\n{other}\n{case}\n</testsuite>")).unwrap();
+        let done = Command::new("bin/named-tests").arg(report.path()).output().unwrap();
+        assert_eq!(done.status.code(), Some(1), "the others have not run: {done:?}");
+        let lines = String::from_utf8(done.stdout).unwrap();
+        let of_it = lines.lines().find(|line| {
+            line.contains("session::only_its_token_opens_a_ses")
+                || line.contains("session::tests::only_its_token_opens_a_ses")
+        });
+        of_it.map(|line| line.split(": ").next().unwrap().to_owned())
+    };
+    let says_skipped = "<system-err>skipped: there is no browser\n</system-err>";
+    assert_eq!(told("<system-out>test result: ok. 0 skipped: none</system-out>"), None);
+    assert_eq!(told(says_skipped).as_deref(), Some("named and skipped"));
+    assert_eq!(told("<failure>no</failure>").as_deref(), Some("named and not run"));
 }
 
 #[test]

@@ -1,120 +1,16 @@
-//! Signing keys in a token that speaks PKCS#11: `SoftHSM` of Debian, by the binary that an operator runs.
-//!
-//! Where it is missing the tests say so and pass; `PORTEIRO_TEST_REQUIRE_PROGRAMS=1` makes that a failure.
+//! Signing keys in a token that speaks PKCS#11: made there, signing there, replaced there, and out of reach.
 
 use crate::{
-    binary::{Installation, Serving, porteiro, said},
+    binary::{porteiro, said},
     http::get,
     outside::Outside,
     person::text,
-    programs::there_are,
     shared::eventually,
-    support::{ACME, SECRET},
+    token_scene::{PIN, Scene, write_pin},
 };
 use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use serde_json::Value;
-use std::{
-    os::unix::fs::PermissionsExt as _,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
-
-const PIN: &str = "7410-pin-of-the-user";
-
-/// An installation whose signing keys lie in a token.
-struct Scene {
-    installation: Installation,
-    variables: Vec<(&'static str, String)>,
-}
-
-impl Scene {
-    /// Makes an empty token, if there is what makes one.
-    async fn new() -> Option<Self> {
-        if !there_are(&["softhsm2-util"]) {
-            return None;
-        }
-        let installation = Installation::new().await;
-        let path = |name: &str| installation.path().join(name);
-        std::fs::create_dir(path("tokens")).unwrap();
-        let folder = path("tokens").display().to_string();
-        let settings = format!("directories.tokendir = {folder}\nlog.level = ERROR\n");
-        std::fs::write(path("softhsm2.conf"), settings).unwrap();
-        write_pin(&path("pin"), PIN);
-        let text = |path: PathBuf| path.display().to_string();
-        let variables = vec![
-            ("SOFTHSM2_CONF", text(path("softhsm2.conf"))),
-            ("PORTEIRO_KEYS__DIR", text(path("hardware"))),
-            ("PORTEIRO_KEYS__PKCS11_MODULE", "/usr/lib/softhsm/libsofthsm2.so".to_owned()),
-            ("PORTEIRO_KEYS__PKCS11_TOKEN", "porteiro".to_owned()),
-            ("PORTEIRO_KEYS__PKCS11_PIN_FILE", text(path("pin"))),
-        ];
-        let scene = Self { installation, variables };
-        let made = Command::new("softhsm2-util")
-            .args(["--init-token", "--free", "--label", "porteiro"])
-            .args(["--pin", PIN, "--so-pin", "of-the-officer"])
-            .envs(scene.variables.iter().cloned())
-            .output()
-            .unwrap();
-        assert!(made.status.success(), "{}", said(&made));
-        Some(scene)
-    }
-
-    fn run_with(&self, more: &[(&str, &str)], arguments: &[&str]) -> Output {
-        let arguments = [&["--config", "porteiro.toml"], arguments].concat();
-        let mut command = porteiro(self.installation.path(), &arguments);
-        command.envs(self.variables.iter().cloned()).envs(more.iter().copied());
-        let output = command.output().unwrap();
-        let all = [output.stdout.clone(), output.stderr.clone()].concat();
-        assert!(!String::from_utf8_lossy(&all).contains(PIN), "{arguments:?} tells the PIN");
-        output
-    }
-
-    #[track_caller]
-    fn succeed(&self, arguments: &[&str]) -> String {
-        let output = self.run_with(&[], arguments);
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{arguments:?}: {told}{}", said(&output));
-        told
-    }
-
-    /// Makes the keys and knows Acme.
-    fn install(&self) -> String {
-        let made = self.succeed(&["keys", "generate"]);
-        std::fs::write(self.installation.path().join("file.toml"), acme()).unwrap();
-        self.succeed(&["apply", "file.toml"]);
-        made
-    }
-
-    fn serve(&self) -> (Serving, Outside) {
-        let variables: Vec<(&str, &str)> =
-            self.variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let serving = self.installation.serve_with(&variables);
-        (serving, Outside { address: self.installation.address })
-    }
-
-    fn keys(&self) -> Vec<Value> {
-        let listed = self.succeed(&["keys", "list", "--json"]);
-        listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-}
-
-fn write_pin(path: &Path, pin: &str) {
-    std::fs::write(path, format!("{pin}\n")).unwrap();
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
-}
-
-/// Acme, and a client for each algorithm that ID tokens are signed with.
-fn acme() -> String {
-    let client = |(id, algorithm): (&str, &str)| {
-        format!(
-            "[[client]]\nclient_id = \"{id}\"\nclient_secret = \"{SECRET}\"\ntrusted = true\n\
-             redirect_uris = [\"https://{id}.example.com/cb\"]\n\
-             id_token_signed_response_alg = \"{algorithm}\"\n"
-        )
-    };
-    let clients = [("ps", "PS256"), ("es", "ES256"), ("ed", "EdDSA")].map(client);
-    format!("{ACME}\n{}", clients.concat())
-}
+use std::{os::unix::fs::PermissionsExt as _, path::Path};
 
 /// Verifies a token with the published keys alone, and says which algorithm and key have signed it.
 async fn verified(server: &Outside, token: &str) -> (String, String) {
@@ -207,10 +103,11 @@ async fn what_is_wrong_with_a_token_is_said_at_the_start_and_by_doctor() {
             assert_eq!(refused.status.code(), Some(code), "{told}");
         }
     }
-    // What an operator does on the worst day does not wait for the token.
+    // What an operator does on the worst day does not ask for the token.
     let away = [("PORTEIRO_KEYS__PKCS11_TOKEN", "another")];
     let listed = scene.run_with(&away, &["account", "list", "--json"]);
     assert!(listed.status.success(), "{}", said(&listed));
+    assert!(!said(&listed).contains("token"), "{}", said(&listed));
     // One of the three settings needs the others.
     let alone = scene.installation.run(&["config"]);
     assert!(alone.status.success());

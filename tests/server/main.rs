@@ -100,6 +100,8 @@ mod key_holder;
 mod key_rotation;
 mod keys;
 #[cfg(feature = "pkcs11")]
+mod keys_in_bad_hardware;
+#[cfg(feature = "pkcs11")]
 mod keys_in_hardware;
 mod lever_commands;
 mod levers;
@@ -238,6 +240,8 @@ mod suspension_races;
 mod tab;
 mod template;
 mod tls;
+#[cfg(feature = "pkcs11")]
+mod token_scene;
 mod tokens;
 mod totp_enrolment;
 mod toy_flow;

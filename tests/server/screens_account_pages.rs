@@ -189,7 +189,7 @@ async fn passkeys_are_named_and_removed_by_their_owner_alone() {
 }
 
 #[tokio::test]
-async fn a_password_is_changed_and_the_last_way_in_stays() {
+async fn a_password_is_changed_and_removed() {
     let server = open().await;
     let mut visitor = signed_in(&server, "en", ANA, "/account/security").await;
     let other = server.sign_in(ANA).await;

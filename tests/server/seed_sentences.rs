@@ -25,6 +25,7 @@ use crate::{
 use hyper::Method;
 use porteiro::domain::{Clock as _, Fingerprint};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 const ANA: &str = "ana@acme.test";
 const ACME: &str = "/api/organizations/acme";
@@ -281,6 +282,21 @@ async fn a_session_is_server_side() {
     assert_eq!(crate::me::delete_in(&server, &session, &path).await.status, 204);
     assert_eq!(get_in(&server, &other, "/me").await.status, 401);
     assert_eq!(get_in(&server, &session, "/me").await.status, 200);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn people_with_one_password_have_each_a_salt_of_128_bits_and_a_hash() {
+    let server = TestServer::open().await;
+    let rows = all_rows(&server).await;
+    let kept = rows.split("$argon2id$").skip(1).map(|rest| rest.split('"').next().unwrap());
+    let kept = kept.map(|hash| hash.split('$').collect::<Vec<&str>>());
+    let kept: Vec<Vec<&str>> = kept.filter(|parts| parts.len() == 4).collect();
+    let of_part = |part: usize| kept.iter().map(move |hash| hash[part]).collect::<BTreeSet<_>>();
+    // Everyone in this directory has the same password.
+    assert!(kept.len() > 2, "{kept:?}");
+    assert_eq!((of_part(2).len(), of_part(3).len()), (kept.len(), kept.len()), "{kept:?}");
+    assert!(of_part(2).iter().all(|salt| salt.len() == 22), "{kept:?}");
     server.stop().await;
 }
 

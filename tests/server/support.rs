@@ -527,6 +527,8 @@ pub fn sealed(headers: &HeaderMap) {
     let value = |name: &str| headers.get(name).map(|value| value.to_str().unwrap());
     assert_eq!(value("x-content-type-options"), Some("nosniff"), "{headers:?}");
     assert_eq!(value("x-frame-options"), Some("DENY"));
+    // Pages of ours tell their own server where they come from, and no other.
+    assert!(["no-referrer", "same-origin"].map(Some).contains(&value("referrer-policy")));
     assert!(value("content-security-policy").unwrap().contains("frame-ancestors 'none'"));
     assert!(value("x-request-id").is_some_and(|id| id.len() >= 16));
 }

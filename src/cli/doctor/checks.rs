@@ -12,9 +12,9 @@ use crate::{
     config::{Config, Survey},
     crypto::{
         SharedVault,
-        keys::{DevKeys, pkcs11::Token},
+        keys::{DevKeys, KeySources, pkcs11::Token},
     },
-    domain::Clock as _,
+    domain::{Clock as _, signing_keys::SigningAlgorithm},
     geo,
     provisioning::{CertificateSupport, Warning},
     store::{self, Store},
@@ -74,8 +74,15 @@ pub(super) fn bad(subject: &'static str, text: impl Into<String>) -> Finding {
 pub(super) async fn all(survey: &Survey, dev_keys: DevKeys, tests: &Tests) -> Vec<Finding> {
     let config = &survey.loaded.config;
     let mut findings = configuration(survey, dev_keys);
-    findings.extend(keys(config, dev_keys));
-    findings.extend(database(config).await);
+    // Opened once for all that follows: a token counts wrong PINs.
+    let sources = config.keys.dir.as_ref().map(|_| key_sources(config));
+    let (sources, unopened) = match sources.transpose() {
+        Ok(sources) => (sources, None),
+        Err(fault) => (None, Some(bad("token", fault.to_string()))),
+    };
+    findings.extend(unopened);
+    findings.extend(sources.iter().flat_map(|sources| keys(sources, dev_keys)));
+    findings.extend(database(config, sources.as_ref()).await);
     findings.extend(certificate(config));
     findings.push(clock());
     findings.extend(outside::names(config).await);
@@ -136,14 +143,7 @@ fn configuration(survey: &Survey, dev_keys: DevKeys) -> Vec<Finding> {
     findings
 }
 
-fn keys(config: &Config, dev_keys: DevKeys) -> Vec<Finding> {
-    if config.keys.dir.is_none() {
-        return Vec::new();
-    }
-    let sources = match key_sources(config) {
-        Ok(sources) => sources,
-        Err(fault) => return vec![bad("token", fault.to_string())],
-    };
+fn keys(sources: &KeySources, dev_keys: DevKeys) -> Vec<Finding> {
     let mut findings: Vec<Finding> = sources.token.iter().map(token).collect();
     findings.extend(match sources.load(dev_keys) {
         Ok(folder) => {
@@ -166,7 +166,17 @@ fn token(token: &Token) -> Finding {
         ),
         Ok(keys) => {
             let names: Vec<&str> = keys.iter().map(|key| key.signer.algorithm().name()).collect();
-            good("token", format!("{described}: {} keys ({})", names.len(), names.join(", ")))
+            let text = format!("{described}: {} keys ({})", names.len(), names.join(", "));
+            let (rs256, ps256) = (SigningAlgorithm::Rs256, SigningAlgorithm::Ps256);
+            let mut rsa = keys.iter().map(|key| &key.signer).filter(|one| one.algorithm() == rs256);
+            if rsa.any(|signer| signer.by(ps256).is_none()) {
+                doubtful(
+                    "token",
+                    format!("{text}; it does not sign by PS256, which is not offered"),
+                )
+            } else {
+                good("token", text)
+            }
         }
         Err(faults) => {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
@@ -175,7 +185,7 @@ fn token(token: &Token) -> Finding {
     }
 }
 
-async fn database(config: &Config) -> Vec<Finding> {
+async fn database(config: &Config, sources: Option<&KeySources>) -> Vec<Finding> {
     let Some(url) = &config.store.url else { return Vec::new() };
     let pending = match store::pending_migrations(url.expose()).await {
         Ok(pending) => pending,
@@ -187,14 +197,15 @@ async fn database(config: &Config) -> Vec<Finding> {
     }
     let mut findings = vec![good("store", "can be reached, its schema is up to date")];
     findings.extend(logs_and_warnings(config, url.expose()).await);
-    findings.extend(published_keys(config, url.expose()).await);
+    // What else is wrong with the keys has been said.
+    if let Some(sources) = sources {
+        findings.extend(published_keys(sources, url.expose()).await);
+    }
     findings
 }
 
 /// Tells whether every key that signs has its file here: without it, no server starts.
-async fn published_keys(config: &Config, url: &str) -> Vec<Finding> {
-    // What else is wrong with the keys has been said.
-    let Ok(sources) = key_sources(config) else { return Vec::new() };
+async fn published_keys(sources: &KeySources, url: &str) -> Vec<Finding> {
     let (Some(folder), _) = sources.salvage() else { return Vec::new() };
     let Ok(Some(states)) = key_states(url, &folder).await else { return Vec::new() };
     let missing = KeyWithoutFile::all(&states, &folder);

@@ -56,13 +56,18 @@ impl Folder {
     ///
     /// Dotfiles and subfolders are passed over; a symbolic link is judged by what it points to.
     pub fn load(path: &Path, dev_keys: DevKeys) -> Result<Self, Vec<Fault>> {
-        Self::load_from(path, None, dev_keys)
+        Self::load_from(path, TokenKeys::None, dev_keys)
+    }
+
+    /// The same where signing keys lie in a token too, which is not asked for them.
+    pub fn load_beside_token(path: &Path, dev_keys: DevKeys) -> Result<Self, Vec<Fault>> {
+        Self::load_from(path, TokenKeys::Unread, dev_keys)
     }
 
     /// The same where signing keys may lie in a token.
     pub(super) fn load_from(
         path: &Path,
-        token: Option<&Token>,
+        token: TokenKeys<'_>,
         dev_keys: DevKeys,
     ) -> Result<Self, Vec<Fault>> {
         let loading = Loading::of(path, token, dev_keys);
@@ -74,11 +79,11 @@ impl Folder {
     /// For a command that must act on a folder because it is faulty: a key that others could read is one
     /// to revoke. Without a secret key there is nothing to act with.
     pub fn salvage(path: &Path) -> (Option<Self>, Vec<Fault>) {
-        Self::salvage_from(path, None)
+        Self::salvage_from(path, TokenKeys::None)
     }
 
     /// The same where signing keys may lie in a token.
-    pub(super) fn salvage_from(path: &Path, token: Option<&Token>) -> (Option<Self>, Vec<Fault>) {
+    pub(super) fn salvage_from(path: &Path, token: TokenKeys<'_>) -> (Option<Self>, Vec<Fault>) {
         let mut loading = Loading::of(path, token, DevKeys::Accepted);
         let faults = std::mem::take(&mut loading.faults);
         let usable = !loading.secrets.is_empty();
@@ -108,6 +113,15 @@ impl Folder {
     }
 }
 
+/// The signing keys that lie in a token.
+#[derive(Clone, Copy)]
+pub(super) enum TokenKeys<'a> {
+    None,
+    Of(&'a Token),
+    /// There may be some, and nothing is to be signed.
+    Unread,
+}
+
 struct Loading {
     dev_keys: DevKeys,
     signing: Vec<SigningKeyFile>,
@@ -116,7 +130,7 @@ struct Loading {
 }
 
 impl Loading {
-    fn of(path: &Path, token: Option<&Token>, dev_keys: DevKeys) -> Self {
+    fn of(path: &Path, token: TokenKeys<'_>, dev_keys: DevKeys) -> Self {
         let mut loading =
             Self { dev_keys, signing: Vec::new(), secrets: Vec::new(), faults: Vec::new() };
         match names(path) {
@@ -149,15 +163,19 @@ impl Loading {
         }
     }
 
-    /// Reads the keys of a token; tells whether it could be read, or there is none.
-    fn read_token(&mut self, token: Option<&Token>) -> bool {
-        match token.map(Token::signing_keys) {
-            None => true,
-            Some(Ok(keys)) => {
+    /// Reads the keys of a token; tells whether all that there are were read.
+    fn read_token(&mut self, token: TokenKeys<'_>) -> bool {
+        let token = match token {
+            TokenKeys::None => return true,
+            TokenKeys::Unread => return false,
+            TokenKeys::Of(token) => token,
+        };
+        match token.signing_keys() {
+            Ok(keys) => {
                 self.signing.extend(keys);
                 true
             }
-            Some(Err(faults)) => {
+            Err(faults) => {
                 self.faults.extend(faults);
                 false
             }
@@ -210,7 +228,7 @@ impl Loading {
     }
 
     fn find_missing(&mut self, folder: &Path, is_read: bool) {
-        // Of a token that cannot be read that has been said.
+        // Of a token that cannot be read that has been said; of one that was not read nothing is known.
         for algorithm in NEEDED.into_iter().filter(|_| is_read) {
             if !self.signing.iter().any(|file| file.signer.algorithm() == algorithm) {
                 self.faults.push(Fault::new(folder, Problem::NoSigningKey(algorithm)));

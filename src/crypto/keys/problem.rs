@@ -17,11 +17,6 @@ impl Fault {
     pub(super) fn new(path: &Path, problem: Problem) -> Self {
         Self { path: path.to_owned(), problem }
     }
-
-    /// Tells whether it may pass by itself: a token is away, and may come back.
-    pub fn is_passing(&self) -> bool {
-        matches!(&self.problem, Problem::Token(problem) if problem.is_passing())
-    }
 }
 
 /// What is wrong; never quotes the file, for whatever is in it may be secret.

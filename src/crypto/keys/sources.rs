@@ -2,6 +2,7 @@
 
 use super::{
     DevKeys, Fault, Folder, GenerateError, GeneratedKey, Generator, Purpose,
+    folder::TokenKeys,
     pkcs11::{Token, TokenSettings},
 };
 use crate::domain::signing_keys::SigningAlgorithm;
@@ -23,12 +24,16 @@ impl KeySources {
 
     /// Loads every key, or says everything that is wrong at once.
     pub fn load(&self, dev_keys: DevKeys) -> Result<Folder, Vec<Fault>> {
-        Folder::load_from(&self.folder, self.token.as_ref(), dev_keys)
+        Folder::load_from(&self.folder, self.token_keys(), dev_keys)
     }
 
     /// Keeps every key that can be read, whatever else is wrong, and says what that is.
     pub fn salvage(&self) -> (Option<Folder>, Vec<Fault>) {
-        Folder::salvage_from(&self.folder, self.token.as_ref())
+        Folder::salvage_from(&self.folder, self.token_keys())
+    }
+
+    fn token_keys(&self) -> TokenKeys<'_> {
+        self.token.as_ref().map_or(TokenKeys::None, TokenKeys::Of)
     }
 
     /// Makes one key where keys of its purpose belong.

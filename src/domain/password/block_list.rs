@@ -112,6 +112,33 @@ mod tests {
             assert!(!is_walk(&chars), "{word} is found by rule");
             assert!(repeated_unit(&chars).is_none_or(|unit| unit >= 8), "{word} is found by rule");
         }
-        assert!(seen.len() > 400, "{}", seen.len());
+        assert!(seen.len() > 1_300, "{}", seen.len());
+    }
+
+    /// What people put behind a word, the most usual first.
+    const DRESSINGS: [&str; 24] = [
+        "", "1", "123", "!", "12", "2", "7", "1234", "123!", "01", "13", "69", "2024", "2025",
+        "11", "99", "12345", "007", "2000", "1990", "123456", "1!", "12345678", "321",
+    ];
+
+    #[test]
+    fn three_thousand_common_passwords_of_each_length_are_on_the_list_at_least() {
+        const ENOUGH: usize = 3_000;
+        let longest = 15;
+        // How many of them fit each minimum; one that is too short for the next counts no further.
+        let mut fitting = vec![0; longest + 1];
+        let letters = |word: &&str| word.chars().all(char::is_alphabetic);
+        for dressing in DRESSINGS {
+            for word in words().filter(letters) {
+                let text = format!("{word}{dressing}");
+                let length = text.chars().count().min(longest);
+                if length < 8 || fitting[length] >= ENOUGH {
+                    continue;
+                }
+                assert!(has(&Password::read(&text).unwrap(), 8), "{text}");
+                fitting[8..=length].iter_mut().for_each(|count| *count += 1);
+            }
+        }
+        assert!(fitting[8..].iter().all(|count| *count >= ENOUGH), "{fitting:?}");
     }
 }

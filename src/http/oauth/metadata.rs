@@ -244,7 +244,8 @@ pub async fn get(State(app): State<App>) -> Response {
 /// Lists the algorithms that this node can sign with now.
 fn signed_with(app: &App) -> Vec<&'static str> {
     let keys = app.crypto.keys.borrow();
-    let signs = |algorithm: &SigningAlgorithm| keys.signer(*algorithm).is_some();
+    let signs =
+        |algorithm: &SigningAlgorithm| keys.signer(*algorithm).is_some_and(|one| one.signs());
     SigningAlgorithm::ALL.into_iter().filter(signs).map(SigningAlgorithm::name).collect()
 }
 

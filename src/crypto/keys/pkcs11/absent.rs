@@ -51,6 +51,7 @@ mod tests {
             module: "/usr/lib/hsm.so".into(),
             label: "porteiro".to_owned(),
             pin_file: "/etc/porteiro/pin".into(),
+            waiting: |wait| wait(),
         };
         let refused = Token::open(named).unwrap_err().to_string();
         let needed =

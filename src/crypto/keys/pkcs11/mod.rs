@@ -5,14 +5,20 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `token` | the token: sessions, the PIN, its keys; only in a build with the feature `pkcs11` |
+//! | `token` | the token and its keys; only in a build with the feature `pkcs11` |
 //! | `absent` | the same of every other build: there is none |
-//! | `object` | what is read of a key |
+//! | `connection` | the module, sessions and the PIN |
+//! | `object` | what is read of a key, and how it signs |
+//! | `threads` | on which the module is called |
 
 #[cfg(not(feature = "pkcs11"))]
 mod absent;
 #[cfg(feature = "pkcs11")]
+mod connection;
+#[cfg(feature = "pkcs11")]
 mod object;
+#[cfg(feature = "pkcs11")]
+mod threads;
 #[cfg(feature = "pkcs11")]
 mod token;
 
@@ -23,8 +29,12 @@ pub use token::Token;
 
 use std::path::PathBuf;
 
+/// How a caller waits: on a thread that serves requests, so that others are served meanwhile. It is lent, for no runtime is
+/// known here.
+pub type Waiting = fn(wait: &mut dyn FnMut());
+
 /// Which token, and how it is opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TokenSettings {
     /// The library that speaks to it.
     pub module: PathBuf,
@@ -32,6 +42,7 @@ pub struct TokenSettings {
     pub label: String,
     /// The file that holds the PIN of its user.
     pub pin_file: PathBuf,
+    pub waiting: Waiting,
 }
 
 /// What can be wrong with a token or a key in it; never quotes the PIN.
@@ -49,23 +60,25 @@ pub enum TokenProblem {
     WrongPin,
     #[error("the PIN is locked: the token's security officer must set it anew")]
     PinLocked,
+    #[error(
+        "one more wrong PIN would lock the token, and so none is tried: log in with the token's own tool, or have its \
+         security officer set the PIN anew"
+    )]
+    FinalTry,
     #[error("the PIN file {0}")]
     PinFile(String),
     #[error("the PIN file is empty, or has more than one line")]
     UnusablePin,
     #[error("the token does not answer: {0}")]
     Away(String),
+    #[error("the token refuses: {0}")]
+    Refused(String),
+    #[error("does not sign by {0}, for which it was made")]
+    CannotSign(&'static str),
     #[error("can be taken out of the token: a key must be sensitive and not extractable")]
     Extractable,
     #[error("has no public half beside it in the token")]
     NoPublicHalf,
     #[error("the token makes no key for {0}")]
     Unable(&'static str),
-}
-
-impl TokenProblem {
-    /// Tells whether it may pass by itself: the token is away, and may come back.
-    pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Away(_) | Self::NoToken { .. })
-    }
 }

@@ -8,8 +8,16 @@ use crate::{
     },
     domain::{Timestamp, signing_keys::SigningAlgorithm},
 };
+use aws_lc_rs::{
+    digest::{SHA256, digest},
+    rsa::PublicKeyComponents,
+    signature::{
+        ECDSA_P256_SHA256_FIXED, ED25519 as EDDSA, RSA_PKCS1_2048_8192_SHA256,
+        RSA_PSS_2048_8192_SHA256, UnparsedPublicKey,
+    },
+};
 use cryptoki::{
-    error::Error,
+    error::{Error, RvError},
     mechanism::{
         Mechanism, MechanismType,
         eddsa::{EddsaParams, EddsaSignatureScheme},
@@ -30,6 +38,7 @@ const ED25519: &[u8] = &[0x06, 0x03, 0x2b, 0x65, 0x70];
 const ED25519_BY_NAME: &[u8] = b"\x13\x0cedwards25519";
 
 /// A private key of ours in a token.
+#[derive(Clone)]
 pub(super) struct KeyObject {
     /// What joins the halves of a pair.
     pub id: Vec<u8>,
@@ -178,8 +187,84 @@ pub(super) fn making(algorithm: SigningAlgorithm) -> (Mechanism<'static>, Vec<Ve
     }
 }
 
+/// Signs a message by an algorithm.
+pub(super) fn sign(
+    session: &Session,
+    handle: ObjectHandle,
+    algorithm: SigningAlgorithm,
+    message: &[u8],
+) -> Result<Vec<u8>, Error> {
+    let (mechanism, is_hashed) = signing(algorithm);
+    let hash = is_hashed.then(|| digest(&SHA256, message));
+    session.sign(&mechanism, handle, hash.as_ref().map_or(message, AsRef::as_ref))
+}
+
+/// What is signed to see whether a key can: it has no dot and is therefore the beginning of no token.
+const TRIAL: &[u8] = b"a trial of porteiro";
+
+/// Tries by which algorithms a key signs: what a token lists it may refuse, and what it does not list it may do. The one
+/// that the key is kept for comes first; a key that fails there has none.
+pub(super) fn tried(
+    session: &Session,
+    handle: ObjectHandle,
+    key: &KeyObject,
+) -> Result<Vec<SigningAlgorithm>, Error> {
+    let mut able = Vec::new();
+    for algorithm in key.algorithm.signed_with().iter().copied() {
+        match sign(session, handle, algorithm, TRIAL) {
+            Ok(signature) if verifies(&key.public, algorithm, &signature) => able.push(algorithm),
+            // The token is away, and not only unable.
+            Err(error) if able.is_empty() && !is_of_the_request(&error) => return Err(error),
+            Ok(_) | Err(_) if able.is_empty() => break,
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(able)
+}
+
+fn verifies(public: &PublicParts, algorithm: SigningAlgorithm, signature: &[u8]) -> bool {
+    let verified = match (public, algorithm) {
+        (PublicParts::Rsa { n, e }, SigningAlgorithm::Ps256) => {
+            PublicKeyComponents { n, e }.verify(&RSA_PSS_2048_8192_SHA256, TRIAL, signature)
+        }
+        (PublicParts::Rsa { n, e }, _) => {
+            PublicKeyComponents { n, e }.verify(&RSA_PKCS1_2048_8192_SHA256, TRIAL, signature)
+        }
+        (PublicParts::P256 { x, y }, _) => {
+            let point = [&[4], x.as_slice(), y].concat();
+            UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(TRIAL, signature)
+        }
+        (PublicParts::Ed25519 { x }, _) => {
+            UnparsedPublicKey::new(&EDDSA, x).verify(TRIAL, signature)
+        }
+    };
+    verified.is_ok()
+}
+
+/// Tells whether an error is about what was asked, so that a new session would not mend it.
+pub(super) fn is_of_the_request(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Pkcs11(
+            RvError::MechanismInvalid
+                | RvError::MechanismParamInvalid
+                | RvError::FunctionNotSupported
+                | RvError::CurveNotSupported
+                | RvError::KeyFunctionNotPermitted
+                | RvError::KeySizeRange
+                | RvError::DataInvalid
+                | RvError::DataLenRange
+                | RvError::AttributeTypeInvalid
+                | RvError::AttributeValueInvalid
+                | RvError::TemplateIncomplete
+                | RvError::TemplateInconsistent,
+            _
+        )
+    )
+}
+
 /// Says how a token signs, and whether it is given the digest.
-pub(super) fn signing(algorithm: SigningAlgorithm) -> (Mechanism<'static>, bool) {
+fn signing(algorithm: SigningAlgorithm) -> (Mechanism<'static>, bool) {
     match algorithm {
         SigningAlgorithm::Rs256 => (Mechanism::Sha256RsaPkcs, false),
         // RFC 7518 §3.5: the salt is as long as the digest.

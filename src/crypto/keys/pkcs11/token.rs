@@ -1,70 +1,79 @@
-//! A token: sessions with it, its PIN, and the keys of ours in it.
+//! A token, and the keys of ours in it.
 //!
-//! The states of a token are two. It is *available* until a call fails that a new session does not mend; from then on
-//! nothing is signed and no caller waits for it, until the next reading of its keys succeeds ([`Token::signing_keys`], which
-//! the keeper of keys asks for every few seconds). A session that was lost is opened anew once for each call.
-//!
-//! A wrong PIN is tried once: tokens lock themselves after a few. It is tried again when its file has changed.
+//! The states of a token are two. It is *available* until a call fails that a new session does not mend, or does not return
+//! in time; from then on nothing is signed and no caller waits for it, until the next reading of its keys succeeds
+//! ([`Token::signing_keys`], which the keeper of keys asks for every few seconds). A session that was lost is opened anew
+//! once for each call.
 
 use super::{
     TokenProblem, TokenSettings,
+    connection::{Connection, locked},
     object::{self, KeyObject},
+    threads::{CallThreads, NoAnswer, Room},
 };
 use crate::{
     crypto::{
         KeyError, Signer, SigningKey,
-        keys::{
-            Fault, GenerateError, GeneratedKey, Problem, Purpose, SigningKeyFile, read_private,
-        },
+        keys::{Fault, GenerateError, GeneratedKey, Problem, Purpose, SigningKeyFile},
     },
     domain::{Fingerprint, Timestamp, signing_keys::SigningAlgorithm},
 };
-use aws_lc_rs::digest::{SHA256, digest};
 use cryptoki::{
-    context::{CInitializeArgs, CInitializeFlags, Pkcs11},
+    context::Function,
     error::{Error, RvError},
     object::{Attribute, ObjectClass, ObjectHandle},
-    session::{Session, UserType},
-    slot::Slot,
-    types::AuthPin,
+    session::Session,
 };
 use std::{
+    collections::BTreeMap,
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
+    time::Duration,
 };
-use zeroize::Zeroizing;
 
-/// A token and what is open of it; clones are the same.
+/// How many calls are in a module at once, and how many wait: as many as a node's requests that sign, in a burst.
+const ROOM: Room = Room { threads: 8, waiting: 256 };
+
+/// How long a request waits for its signature.
+const SIGNING: Duration = Duration::from_secs(5);
+
+/// How long a reading of the keys is waited for; the token may have to be opened for it.
+const READING: Duration = Duration::from_secs(20);
+
+/// How long a new key is waited for: hardware searches for primes.
+const MAKING: Duration = Duration::from_mins(3);
+
+/// How long what is under way is waited for at the end.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// A token and what is open of it; clones are the same. The last one closes it.
 #[derive(Clone)]
 pub struct Token(Arc<Inner>);
 
 struct Inner {
     settings: TokenSettings,
-    /// None until it is opened, and after it was lost.
-    opened: RwLock<Opened>,
-    /// The fingerprint of a PIN that the token has refused.
-    refused_pin: Mutex<Option<Fingerprint>>,
+    connection: Arc<Connection>,
+    threads: CallThreads,
     available: AtomicBool,
-}
-
-/// What is open.
-#[derive(Default)]
-struct Opened {
-    /// Grows with each opening: handles of keys are good for one.
-    generation: u64,
-    library: Option<(Pkcs11, Slot)>,
-    /// Sessions that no call uses now. All are logged in, for a login holds for the whole process.
-    idle: Mutex<Vec<Session>>,
+    /// By which algorithms keys sign, by their ids, as far as it was tried since a call last failed.
+    tried: Arc<Mutex<BTreeMap<Vec<u8>, Vec<SigningAlgorithm>>>>,
 }
 
 /// A private key in a token.
 struct TokenKey {
     token: Token,
+    place: Arc<Place>,
+    /// By which algorithms it signs; one that the token refuses is not asked for again.
+    able: Mutex<Vec<SigningAlgorithm>>,
+}
+
+/// Where a key is.
+struct Place {
     id: Vec<u8>,
-    /// Where it is, in one generation.
+    /// Good for one opening of the token.
     handle: Mutex<Option<(u64, ObjectHandle)>>,
 }
 
@@ -74,25 +83,39 @@ impl std::fmt::Debug for Token {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let connection = self.connection.clone();
+        let _ = self.threads.call(CLOSING, move || connection.close());
+        // What has not returned by then is left as it is.
+        let _ = self.threads.close(CLOSING);
+    }
 }
 
 impl Token {
     /// Opens a token, or says why that cannot be.
     pub fn open(settings: TokenSettings) -> Result<Self, Fault> {
-        let token = Self::unopened(settings);
-        token.open_anew(0).map_err(|problem| token.fault(problem))?;
+        let token = Self(Arc::new(Inner {
+            connection: Arc::new(Connection::new(settings.clone())),
+            threads: CallThreads::new(ROOM, settings.waiting),
+            settings,
+            available: AtomicBool::new(true),
+            tried: Arc::default(),
+        }));
+        let opened = token.ask(READING, Connection::open);
+        opened.map_err(|problem| token.fault(problem))?;
         Ok(token)
     }
 
-    fn unopened(settings: TokenSettings) -> Self {
-        Self(Arc::new(Inner {
-            settings,
-            opened: RwLock::default(),
-            refused_pin: Mutex::default(),
-            available: AtomicBool::new(true),
-        }))
+    /// Asks something of the connection, on a thread that may hang.
+    fn ask<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        call: impl FnOnce(&Connection) -> Result<T, TokenProblem> + Send + 'static,
+    ) -> Result<T, TokenProblem> {
+        let connection = self.0.connection.clone();
+        let asked = self.0.threads.call(patience, move || call(&connection));
+        asked.unwrap_or_else(|why| Err(TokenProblem::Away(why.to_string())))
     }
 
     /// Says which token it is.
@@ -103,18 +126,25 @@ impl Token {
 
     /// Reads the keys of ours, or says everything that is wrong with them. What succeeds makes the token available again.
     pub fn signing_keys(&self) -> Result<Vec<SigningKeyFile>, Vec<Fault>> {
-        let read = self.call(|session, _| {
-            let mut keys = Vec::new();
-            for (handle, label) in object::own_keys(session)? {
-                keys.push((object::read(session, handle, &label)?, label));
-            }
-            Ok(keys)
+        let tried = self.0.tried.clone();
+        let read = self.ask(READING, move |connection| {
+            connection.call(|session, _| {
+                let mut keys = Vec::new();
+                for (handle, label) in object::own_keys(session)? {
+                    let key = match object::read(session, handle, &label)? {
+                        Ok(key) => able(session, handle, key, &tried)?,
+                        Err(problem) => Err(problem),
+                    };
+                    keys.push((key, label));
+                }
+                Ok(keys)
+            })
         });
         self.note(read.as_ref().err());
         let (mut keys, mut faults) = (Vec::new(), Vec::new());
         for (key, label) in read.map_err(|problem| vec![self.fault(problem)])? {
             match key {
-                Ok(key) => keys.push(self.file(key)),
+                Ok((key, able)) => keys.push(self.file(key, able)),
                 Err(problem) => faults.push(Fault { path: self.place(&label), problem }),
             }
         }
@@ -123,10 +153,8 @@ impl Token {
 
     /// Tells whether the token can make keys for an algorithm.
     pub fn makes(&self, algorithm: SigningAlgorithm) -> bool {
-        let opened = self.0.opened.read().unwrap_or_else(PoisonError::into_inner);
-        let Some((library, slot)) = &opened.library else { return false };
         let wanted = object::making(algorithm).0.mechanism_type();
-        library.get_mechanism_info(*slot, wanted).is_ok()
+        self.ask(READING, move |connection| Ok(connection.has(wanted))).unwrap_or(false)
     }
 
     /// Makes a key, which never leaves the token.
@@ -139,18 +167,21 @@ impl Token {
         // It joins the halves, and two keys of one moment differ in it.
         let id =
             Fingerprint::of(format!("{label} {}", self.count()).as_bytes()).bytes()[..16].to_vec();
-        let (mechanism, ways) = object::making(algorithm);
         let mut last = TokenProblem::Unable(algorithm.name());
-        for way in ways {
-            let made = self.call_writing(|session| {
-                let (public, private) = templates(&label, &id, &way);
-                session.generate_key_pair(&mechanism, &public, &private)?;
-                let handle = object::find(session, &id)?;
-                handle.map(|handle| object::read(session, handle, &label)).transpose()
+        for way in object::making(algorithm).1 {
+            let (named, id) = (label.clone(), id.clone());
+            let made = self.ask(MAKING, move |connection| {
+                connection.call_writing(|session| {
+                    let mechanism = object::making(algorithm).0;
+                    let (public, private) = templates(&named, &id, &way);
+                    session.generate_key_pair(&mechanism, &public, &private)?;
+                    let handle = object::find(session, &id)?;
+                    handle.map(|handle| try_new(session, handle, &named)).transpose()
+                })
             });
             match made {
-                Ok(Some(Ok(key))) => {
-                    let file = self.file(key);
+                Ok(Some(Ok((key, able)))) => {
+                    let file = self.file(key, able);
                     let (purpose, kid) =
                         (Purpose::Signing(algorithm), file.signer.kid().to_owned());
                     return Ok(GeneratedKey { purpose, kid, path: file.path });
@@ -169,24 +200,25 @@ impl Token {
     pub fn destroy(&self, kid: &str) {
         let Ok(keys) = self.signing_keys() else { return };
         let Some(file) = keys.iter().find(|file| file.signer.kid() == kid) else { return };
-        let name = file.path.display().to_string();
-        let _ = self.call_writing(|session| {
-            for (private, label) in object::own_keys(session)? {
-                if name == self.place(&label).display().to_string() {
-                    let label = Attribute::Label(label.into_bytes());
-                    let public = [Attribute::Class(ObjectClass::PUBLIC_KEY), label];
-                    session.destroy_object(private)?;
-                    for half in session.find_objects(&public)? {
-                        session.destroy_object(half)?;
+        let (token, path) = (self.0.settings.label.clone(), file.path.clone());
+        let _ = self.ask(READING, move |connection| {
+            connection.call_writing(|session| {
+                for (private, label) in object::own_keys(session)? {
+                    if path == place(&token, &label) {
+                        destroy_pair(session, private, &label)?;
                     }
                 }
-            }
-            Ok(())
+                Ok(())
+            })
         });
     }
 
     /// Notes whether it answers, and says so where that is new.
     fn note(&self, problem: Option<&TokenProblem>) {
+        if problem.is_some() {
+            // What comes back may be another token.
+            locked(&self.0.tried).clear();
+        }
         let was_available = self.0.available.swap(problem.is_none(), Relaxed);
         match (was_available, problem) {
             (true, Some(why)) => {
@@ -199,21 +231,22 @@ impl Token {
 
     /// Counts the keys of ours; zero where they cannot be read.
     fn count(&self) -> usize {
-        self.call(|session, _| object::own_keys(session)).map_or(0, |keys| keys.len())
+        let keys =
+            self.ask(READING, |connection| connection.call(|session, _| object::own_keys(session)));
+        keys.map_or(0, |keys| keys.len())
     }
 
-    fn file(&self, key: KeyObject) -> SigningKeyFile {
+    fn file(&self, key: KeyObject, able: Vec<SigningAlgorithm>) -> SigningKeyFile {
         let KeyObject { id, label, algorithm, created_at, public } = key;
-        let held = TokenKey { token: self.clone(), id, handle: Mutex::default() };
+        let place = Arc::new(Place { id, handle: Mutex::default() });
+        let held = TokenKey { token: self.clone(), place, able: Mutex::new(able) };
         let signer = Signer::new(Arc::new(held), algorithm, public);
         let path = self.place(&label);
         SigningKeyFile { signer: Arc::new(signer), made_by_dev: false, created_at, path }
     }
 
-    /// Names a key in the token (RFC 7512).
     fn place(&self, label: &str) -> PathBuf {
-        let plain = |text: &str| text.replace(' ', "%20").replace(';', "%3B");
-        format!("pkcs11:token={};object={}", plain(&self.0.settings.label), plain(label)).into()
+        place(&self.0.settings.label, label)
     }
 
     fn fault(&self, problem: TokenProblem) -> Fault {
@@ -226,6 +259,56 @@ impl Token {
         };
         Fault { path: path.clone(), problem: Problem::Token(problem) }
     }
+}
+
+/// Names a key in a token (RFC 7512).
+fn place(token: &str, label: &str) -> PathBuf {
+    let plain = |text: &str| text.replace(' ', "%20").replace(';', "%3B");
+    format!("pkcs11:token={};object={}", plain(token), plain(label)).into()
+}
+
+type Tried = Result<(KeyObject, Vec<SigningAlgorithm>), Problem>;
+
+/// Says by which algorithms a key signs: as it was tried before, or as it is tried now.
+fn able(
+    session: &Session,
+    handle: ObjectHandle,
+    key: KeyObject,
+    tried: &Mutex<BTreeMap<Vec<u8>, Vec<SigningAlgorithm>>>,
+) -> Result<Tried, Error> {
+    let known = locked(tried).get(&key.id).cloned();
+    let able = match known {
+        Some(able) => able,
+        None => object::tried(session, handle, &key)?,
+    };
+    if able.is_empty() {
+        return Ok(Err(Problem::Token(TokenProblem::CannotSign(key.algorithm.name()))));
+    }
+    locked(tried).insert(key.id.clone(), able.clone());
+    Ok(Ok((key, able)))
+}
+
+/// Reads and tries a key that was just made; one that does not sign is destroyed.
+fn try_new(session: &Session, handle: ObjectHandle, label: &str) -> Result<Tried, Error> {
+    let key = match object::read(session, handle, label)? {
+        Ok(key) => key,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    let tried = able(session, handle, key, &Mutex::default())?;
+    if tried.is_err() {
+        destroy_pair(session, handle, label)?;
+    }
+    Ok(tried)
+}
+
+fn destroy_pair(session: &Session, private: ObjectHandle, label: &str) -> Result<(), Error> {
+    let label = Attribute::Label(label.as_bytes().to_vec());
+    let public = [Attribute::Class(ObjectClass::PUBLIC_KEY), label];
+    session.destroy_object(private)?;
+    for half in session.find_objects(&public)? {
+        session.destroy_object(half)?;
+    }
+    Ok(())
 }
 
 /// What a pair is made with: the private half is kept in the token, and signs.
@@ -246,172 +329,57 @@ fn templates(label: &str, id: &[u8], way: &[Attribute]) -> (Vec<Attribute>, Vec<
     (public, private)
 }
 
-impl Token {
-    /// Calls the token in a session that may read; opens it anew once, where it was lost.
-    fn call<T>(&self, call: impl Fn(&Session, u64) -> Result<T, Error>) -> Result<T, TokenProblem> {
-        let seen = match self.try_call(&call) {
-            Ok(done) => return Ok(done),
-            Err((generation, _)) => generation,
-        };
-        self.open_anew(seen)?;
-        self.try_call(&call).map_err(|(_, error)| away(&error))
-    }
-
-    /// Calls the token in a session of its own that may write.
-    fn call_writing<T>(
-        &self,
-        call: impl Fn(&Session) -> Result<T, Error>,
-    ) -> Result<T, TokenProblem> {
-        // Opens the token, and shows that it answers.
-        self.call(|_, _| Ok(()))?;
-        let opened = self.0.opened.read().unwrap_or_else(PoisonError::into_inner);
-        let Some((library, slot)) = &opened.library else {
-            return Err(TokenProblem::Away(String::new()));
-        };
-        let session = library.open_rw_session(*slot).map_err(|error| away(&error))?;
-        call(&session).map_err(|error| away(&error))
-    }
-
-    fn try_call<T>(
-        &self,
-        call: impl Fn(&Session, u64) -> Result<T, Error>,
-    ) -> Result<T, (u64, Error)> {
-        let opened = self.0.opened.read().unwrap_or_else(PoisonError::into_inner);
-        let generation = opened.generation;
-        let lost = |error| (generation, error);
-        let Some((library, slot)) = &opened.library else {
-            return Err(lost(Error::NullFunctionPointer));
-        };
-        let idle = locked(&opened.idle).pop();
-        let session = match idle {
-            Some(session) => session,
-            None => library.open_ro_session(*slot).map_err(lost)?,
-        };
-        let done = call(&session, generation).map_err(lost)?;
-        locked(&opened.idle).push(session);
-        Ok(done)
-    }
-
-    /// Opens the token anew, unless another call has done so since this generation.
-    fn open_anew(&self, seen: u64) -> Result<(), TokenProblem> {
-        let mut opened = self.0.opened.write().unwrap_or_else(PoisonError::into_inner);
-        if opened.generation != seen {
-            return Ok(());
-        }
-        locked(&opened.idle).clear();
-        if let Some((library, _)) = opened.library.take() {
-            // Some modules see a token that came back only then. No call is under way.
-            let _ = library.finalize();
-        }
-        let (library, slot) = self.find_token()?;
-        let session = library.open_ro_session(slot).map_err(|error| away(&error))?;
-        self.log_in(&session)?;
-        let generation = opened.generation + 1;
-        *opened =
-            Opened { generation, library: Some((library, slot)), idle: Mutex::new(vec![session]) };
-        Ok(())
-    }
-
-    fn find_token(&self) -> Result<(Pkcs11, Slot), TokenProblem> {
-        let TokenSettings { module, label: wanted, .. } = &self.0.settings;
-        let unusable = |error: Error| TokenProblem::Module(error.to_string());
-        let library = Pkcs11::new(module).map_err(unusable)?;
-        match library.initialize(CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK)) {
-            // By another token of this process.
-            Ok(()) | Err(Error::Pkcs11(RvError::CryptokiAlreadyInitialized, _)) => {}
-            Err(error) => return Err(unusable(error)),
-        }
-        let mut found = Vec::new();
-        for slot in library.get_slots_with_initialized_token().map_err(|error| away(&error))? {
-            let Ok(info) = library.get_token_info(slot) else { continue };
-            if info.label() == wanted {
-                return Ok((library, slot));
-            }
-            found.push(info.label().to_owned());
-        }
-        let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
-        Err(TokenProblem::NoToken { wanted: wanted.clone(), found })
-    }
-
-    fn log_in(&self, session: &Session) -> Result<(), TokenProblem> {
-        let pin = self.pin()?;
-        let fingerprint = Fingerprint::of(pin.as_bytes());
-        let mut refused = locked(&self.0.refused_pin);
-        if *refused == Some(fingerprint) {
-            return Err(TokenProblem::WrongPin);
-        }
-        let pin = AuthPin::new(pin.as_str().into());
-        match session.login(UserType::User, Some(&pin)) {
-            Ok(()) | Err(Error::Pkcs11(RvError::UserAlreadyLoggedIn, _)) => Ok(()),
-            Err(Error::Pkcs11(
-                RvError::PinIncorrect | RvError::PinInvalid | RvError::PinLenRange,
-                _,
-            )) => {
-                *refused = Some(fingerprint);
-                Err(TokenProblem::WrongPin)
-            }
-            Err(Error::Pkcs11(RvError::PinLocked, _)) => Err(TokenProblem::PinLocked),
-            Err(error) => Err(away(&error)),
-        }
-    }
-
-    /// Reads the PIN: one line of a file that its owner alone can read.
-    fn pin(&self) -> Result<Zeroizing<String>, TokenProblem> {
-        let contents = read_private(&self.0.settings.pin_file);
-        let contents = contents.map_err(|problem| TokenProblem::PinFile(problem.to_string()))?;
-        let text = std::str::from_utf8(&contents).map_err(|_| TokenProblem::UnusablePin)?;
-        let pin = text.trim_end_matches(['\r', '\n']);
-        if pin.is_empty() || pin.contains(['\r', '\n']) {
-            return Err(TokenProblem::UnusablePin);
-        }
-        Ok(Zeroizing::new(pin.to_owned()))
-    }
-}
-
-fn away(error: &Error) -> TokenProblem {
-    TokenProblem::Away(error.to_string())
-}
-
 impl SigningKey for TokenKey {
     fn signature(&self, algorithm: SigningAlgorithm, message: &[u8]) -> Result<Vec<u8>, KeyError> {
         if !self.is_available() {
             return Err(KeyError::Away);
         }
-        let (mechanism, is_hashed) = object::signing(algorithm);
-        let hash = is_hashed.then(|| digest(&SHA256, message));
-        let message = hash.as_ref().map_or(message, AsRef::as_ref);
-        let signed = self.token.call(|session, generation| {
-            let handle = self.find(session, generation)?;
-            session.sign(&mechanism, handle, message)
+        if !self.signs_by(algorithm) {
+            return Err(KeyError::OtherAlgorithm);
+        }
+        let (connection, place) = (self.token.0.connection.clone(), self.place.clone());
+        let message = message.to_vec();
+        let signed = self.token.0.threads.call(SIGNING, move || {
+            connection.call(|session, generation| {
+                let handle = place.find(session, generation)?;
+                object::sign(session, handle, algorithm, &message)
+            })
         });
-        signed.map_err(|problem| {
+        let problem = match signed {
+            Ok(Ok(signature)) => return Ok(signature),
+            // Others have their answers: there are too many of us at this moment.
+            Err(NoAnswer::Full) => return Err(KeyError::Away),
+            Err(why) => TokenProblem::Away(why.to_string()),
+            Ok(Err(problem)) => problem,
+        };
+        if let TokenProblem::Refused(_) = problem {
+            locked(&self.able).retain(|able| *able != algorithm);
+            tracing::error!(why = %problem, token = ?self.token, %algorithm, "a key does not sign");
+        } else {
             // Until its keys can be read again no caller waits for it.
             self.token.note(Some(&problem));
-            KeyError::Token(problem.to_string())
-        })
+        }
+        Err(KeyError::Token(problem.to_string()))
+    }
+
+    fn signs_by(&self, algorithm: SigningAlgorithm) -> bool {
+        locked(&self.able).contains(&algorithm)
     }
 
     fn is_available(&self) -> bool {
-        self.token.0.available.load(Relaxed)
+        self.token.0.available.load(Relaxed) && self.token.0.threads.has_room()
     }
 }
 
-impl TokenKey {
+impl Place {
     fn find(&self, session: &Session, generation: u64) -> Result<ObjectHandle, Error> {
-        let mut known = locked(&self.handle);
-        match *known {
-            Some((of, handle)) if of == generation => Ok(handle),
-            _ => {
-                let gone = || {
-                    Error::Pkcs11(
-                        RvError::KeyHandleInvalid,
-                        cryptoki::context::Function::FindObjects,
-                    )
-                };
-                let handle = object::find(session, &self.id)?.ok_or_else(gone)?;
-                *known = Some((generation, handle));
-                Ok(handle)
-            }
+        let known = *locked(&self.handle);
+        if let Some((_, handle)) = known.filter(|(of, _)| *of == generation) {
+            return Ok(handle);
         }
+        let gone = || Error::Pkcs11(RvError::KeyHandleInvalid, Function::FindObjects);
+        let handle = object::find(session, &self.id)?.ok_or_else(gone)?;
+        *locked(&self.handle) = Some((generation, handle));
+        Ok(handle)
     }
 }
