@@ -11,6 +11,7 @@ fact-device = Device
 fact-place = Place
 fact-network = Network
 by-operator = an operator of { $host }
+by-administrators = the administrators of the organization
 by-self-registered = one that registered itself
 device-on = { $browser } on { $system }
 date-time = { $day } { $month ->
@@ -27,6 +28,12 @@ date-time = { $day } { $month ->
     [11] November
    *[12] December
 } { $year }, { $time } UTC
+
+## Of mails that were not sent: one of a kind is, in an hour.
+others = { $others ->
+    [one] Since the last mail about it there was one more of the same kind. Your account's history names it.
+   *[other] Since the last mail about it there were { $others } more of the same kind. Your account's history names each of them.
+}
 
 ## Where a page takes it, instead of the note: how a person says that it was not them. `.beside` stands before it.
 report-lead = If this was not you, say so with this link. It works for seven days, and asks before it does anything:
@@ -205,20 +212,12 @@ account-recovered =
 
 new-device =
     .subject = A new device signed in to your account at { $host }
-    .lead = { $others ->
-        [0] Your account at { $host } was signed in to from a device that was not used for it before.
-        [one] Your account at { $host } was signed in to from a device that was not used for it before. Since the last alert there was one more such sign-in.
-       *[other] Your account at { $host } was signed in to from a device that was not used for it before. Since the last alert there were { $others } more such sign-ins.
-    }
+    .lead = Your account at { $host } was signed in to from a device that was not used for it before.
     .note = If that was you, you need not do anything. If it was not you, recover your account now.
 
 impossible-travel =
     .subject = A sign-in from far away to your account at { $host }
-    .lead = { $others ->
-        [0] Your account at { $host } was signed in to from a place that is too far from the one before for the time between them.
-        [one] Your account at { $host } was signed in to from a place that is too far from the one before for the time between them. Since the last alert there was one more such sign-in.
-       *[other] Your account at { $host } was signed in to from a place that is too far from the one before for the time between them. Since the last alert there were { $others } more such sign-ins.
-    }
+    .lead = Your account at { $host } was signed in to from a place that is too far from the one before for the time between them.
     .note = If that was you, you need not do anything. If it was not you, recover your account now.
 
 alert-digest =
@@ -226,6 +225,14 @@ alert-digest =
     .lead = { $folded ->
         [one] After the last alert there was one more sign-in to your account at { $host } from another device or place. Your account's history names it.
        *[other] After the last alert there were { $folded } more sign-ins to your account at { $host } from other devices or places. Your account's history names each of them.
+    }
+    .note = If that was you, you need not do anything. If it was not you, recover your account now.
+
+notice-digest =
+    .subject = More changes of your account at { $host }
+    .lead = { $folded ->
+        [one] After the last mail about it there was one more change of your account at { $host }. Your account's history names it.
+       *[other] After the last mails about it there were { $folded } more changes of your account at { $host }. Your account's history names each of them.
     }
     .note = If that was you, you need not do anything. If it was not you, recover your account now.
 

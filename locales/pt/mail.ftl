@@ -11,6 +11,7 @@ fact-device = Dispositivo
 fact-place = Lugar
 fact-network = Rede
 by-operator = um operador de { $host }
+by-administrators = quem administra a organização
 by-self-registered = uma que se inscreveu sozinha
 device-on = { $browser } em { $system }
 date-time = { $day } de { $month ->
@@ -27,6 +28,12 @@ date-time = { $day } de { $month ->
     [11] novembro
    *[12] dezembro
 } de { $year }, { $time } UTC
+
+## Dos e-mails que não foram enviados: de cada tipo é enviado um por hora.
+others = { $others ->
+    [one] Desde o último e-mail como este houve mais um igual. O histórico da conta diz qual.
+   *[other] Desde o último e-mail como este houve mais { $others } iguais. O histórico da conta diz quais.
+}
 
 ## Onde há uma página que o receba, em vez da nota: como dizer que não foi a própria pessoa. `.beside` fica antes.
 report-lead = Se não foi consigo, diga-o com este link. Funciona durante sete dias, e pergunta antes de fazer alguma coisa:
@@ -205,20 +212,12 @@ account-recovered =
 
 new-device =
     .subject = Um dispositivo novo entrou na sua conta em { $host }
-    .lead = { $others ->
-        [0] Alguém entrou na sua conta em { $host } a partir de um dispositivo que ainda não tinha sido usado.
-        [one] Alguém entrou na sua conta em { $host } a partir de um dispositivo que ainda não tinha sido usado. Desde o último aviso houve mais uma entrada assim.
-       *[other] Alguém entrou na sua conta em { $host } a partir de um dispositivo que ainda não tinha sido usado. Desde o último aviso houve mais { $others } entradas assim.
-    }
+    .lead = Alguém entrou na sua conta em { $host } a partir de um dispositivo que ainda não tinha sido usado.
     .note = Se foi consigo, não precisa de fazer nada. Se não foi, recupere já a sua conta.
 
 impossible-travel =
     .subject = Uma entrada de muito longe na sua conta em { $host }
-    .lead = { $others ->
-        [0] Alguém entrou na sua conta em { $host } a partir de um lugar demasiado longe do anterior para o tempo que passou.
-        [one] Alguém entrou na sua conta em { $host } a partir de um lugar demasiado longe do anterior para o tempo que passou. Desde o último aviso houve mais uma entrada assim.
-       *[other] Alguém entrou na sua conta em { $host } a partir de um lugar demasiado longe do anterior para o tempo que passou. Desde o último aviso houve mais { $others } entradas assim.
-    }
+    .lead = Alguém entrou na sua conta em { $host } a partir de um lugar demasiado longe do anterior para o tempo que passou.
     .note = Se foi consigo, não precisa de fazer nada. Se não foi, recupere já a sua conta.
 
 alert-digest =
@@ -226,6 +225,14 @@ alert-digest =
     .lead = { $folded ->
         [one] Depois do último aviso houve mais uma entrada na sua conta em { $host } a partir de outro dispositivo ou lugar. O histórico da conta diz qual.
        *[other] Depois do último aviso houve mais { $folded } entradas na sua conta em { $host } a partir de outros dispositivos ou lugares. O histórico da conta diz quais.
+    }
+    .note = Se foi consigo, não precisa de fazer nada. Se não foi, recupere já a sua conta.
+
+notice-digest =
+    .subject = Mais alterações na sua conta em { $host }
+    .lead = { $folded ->
+        [one] Depois do último e-mail houve mais uma alteração na sua conta em { $host }. O histórico da conta diz qual.
+       *[other] Depois dos últimos e-mails houve mais { $folded } alterações na sua conta em { $host }. O histórico da conta diz quais.
     }
     .note = Se foi consigo, não precisa de fazer nada. Se não foi, recupere já a sua conta.
 

@@ -18,6 +18,7 @@
 //! | known | propose an address | known; a code is out | |
 //! | known | prove an address | known, with it; the former is not used any more | the code is wrong, which counts, or none is out |
 //! | known | remove the password, a passkey, the phone number | known, without it | it is not there; no way in would be left |
+//! | known | act in an epoch | as the command says | the person is in another epoch by now |
 //! | known | sign out everywhere | known, in its next epoch | |
 //! | known or deleting | end sessions | as before, in its person's next epoch; API keys stay | |
 //! | known | request deletion | deleting, in its next epoch | |
@@ -61,10 +62,8 @@ pub use shape::{ADDRESS_MEMBERS, is_phone_number};
 pub use status::{AccountStatus, GRACE_PERIOD};
 
 use super::{
-    Decision, DeliveryKey, Dispatch, Listing, Locale, Machine, Name, Provisioned, Redrawn,
-    Timestamp,
-    epoch::is_first,
-    message::{Mail, NOTICE_LIFETIME},
+    Decision, Listing, Locale, Machine, Name, Provisioned, Redrawn, Timestamp,
+    account_alerts::tell, epoch::is_first,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -203,15 +202,6 @@ impl Account {
         }
     }
 
-    /// The message that tells the person what has happened; their notices wait for each other alone.
-    fn notice(&self, mail: &Mail, now: Timestamp) -> Dispatch {
-        let notice = mail.dispatch(now + NOTICE_LIFETIME);
-        match self.known() {
-            Some(known) => notice.keyed(DeliveryKey::account(&known.id)),
-            None => notice,
-        }
-    }
-
     fn provision(&self, draft: &Draft, now: Timestamp) -> Decision<Self> {
         match self.redraw(draft, now) {
             Ok(redrawn)
@@ -287,12 +277,22 @@ impl Machine for Account {
             (Command::Create(_), Some(_)) => Decision::refuse(Refusal::Exists),
             (Command::Provision(draft) | Command::Create(draft), _) => self.provision(draft, now),
             (Command::UseTotp { step }, _) => self.use_totp(*step),
+            (Command::Acting { epoch, everyone, command }, Some(known)) => {
+                if known.own_epoch().saturating_add(*everyone) == *epoch {
+                    self.decide(command, now)
+                } else {
+                    Decision::refuse(Refusal::OtherEpoch)
+                }
+            }
             (Command::Telling { command, mail }, _) => {
                 let decision = self.decide(command, now);
                 if decision.outcome.is_err() || decision.events.is_empty() {
                     return decision;
                 }
-                decision.dispatching(self.notice(mail, now))
+                match self.known() {
+                    Some(known) => decision.commanding(tell(&known.id, mail)),
+                    None => decision,
+                }
             }
             (Command::Renewing { command, renewal }, _) => {
                 let decision = self.decide(command, now);
@@ -312,9 +312,6 @@ impl Machine for Account {
             (_, None) => Decision::refuse(Refusal::Unknown),
             (command, Some(known)) if known.is_suspended() => {
                 known.change_while_suspended(command, now)
-            }
-            (Command::Tell(mail), Some(_)) => {
-                Decision::accept(Vec::new(), Reply::Used).dispatching(self.notice(mail, now))
             }
             (command, Some(known)) => known.change(command, now),
         }

@@ -1,5 +1,5 @@
 //! The alerts of an account: from which devices its person signs in, where they did last, which alerts were mailed, and
-//! which reports (“this wasn't me”) were decided (adr/0141, adr/0142).
+//! which reports (“this wasn't me”) were decided (adr/0141, adr/0142, adr/0153).
 //!
 //! | state | command | next | refused when |
 //! |---|---|---|---|
@@ -7,15 +7,18 @@
 //! | kept | sign in, from a device that is known | kept; seen again, noted once a day | |
 //! | kept | sign in, from another device | kept, with it; an alert | |
 //! | kept | sign in, too far from the last place for the time between | kept; an alert | |
-//! | kept | send the digest | kept; one mail counts what was not mailed | none is due |
+//! | unborn, kept | tell of a change of the account | kept; a mail, or one more is counted | |
+//! | kept | send the digest | kept; a mail counts what was not mailed | none is due |
 //! | unborn, kept | decide a report | kept, with the report spent; after a yes no device is known | it is older than seven days, or was decided before |
+//! | kept | sign in, in another epoch of the person | as from an account that knows no device | |
 //! | kept | forget devices | kept; no device is known | |
 //! | unborn | erase, forget devices | unborn | |
 //! | kept | erase | erased | |
 //! | erased | anything | erased | always, except to erase it again |
 //!
 //! An alert is a record, and a mail. In an hour one mail of a kind is sent; the others are counted, and a digest at the
-//! end of the hour, or the next mail, says how many there were. All of it is decided in the commit of the sign-in: the flow commands it.
+//! end of the hour, or the next mail, says how many there were. Mails of what changes in an account are folded likewise,
+//! each kind by itself. All of it is decided in the commit of the sign-in or change, which commands it.
 
 mod devices;
 mod fold;
@@ -27,7 +30,8 @@ pub use fold::FOLDED_FOR;
 pub use report::{REPORT_LIFETIME, Report};
 
 use super::{
-    Decision, DeliveryKey, Dispatch, Listing, Locale, Machine, Record, Timestamp,
+    Decision, DeliveryKey, Dispatch, Listing, Locale, Machine, Record, SubCommand, Timestamp,
+    epoch::is_first,
     message::{Mail, MailContent, NOTICE_LIFETIME, ReportLink, RequestOrigin},
     place::Place,
 };
@@ -60,6 +64,9 @@ pub struct AlertState {
     signed_in: bool,
     #[serde(default)]
     devices: DeviceList,
+    /// The epoch of the person in which they are known.
+    #[serde(default, skip_serializing_if = "is_first")]
+    epoch: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_place: Option<LastPlace>,
     #[serde(default)]
@@ -82,6 +89,8 @@ pub struct SignIn {
     /// The id of the account.
     pub account: String,
     pub device: DeviceKey,
+    /// The epoch of the person: no device of a former one is known.
+    pub epoch: u64,
     /// Where its address is, if that is known.
     pub place: Place,
     /// The client that the person came from.
@@ -102,6 +111,11 @@ pub struct AlertRecipient {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     SignIn(Box<SignIn>),
+    /// The person is told of what changes in the account in the same commit.
+    Tell {
+        account: String,
+        mail: Box<Mail>,
+    },
     /// The hour is over in which alerts were counted. Without a recipient the count begins anew.
     SendDigest {
         account: String,
@@ -155,7 +169,7 @@ impl AccountAlerts {
 
     /// Keeps the next state, if it is another one.
     fn changed(&self, next: AlertState) -> Decision<Self> {
-        let same = matches!(self, Self::Kept(state) if **state == next);
+        let same = self.state() == next;
         let events = if same { Vec::new() } else { vec![Event::Changed(Box::new(next))] };
         Decision::accept(events, ())
     }
@@ -164,6 +178,9 @@ impl AccountAlerts {
         let mut next = self.state();
         let is_first = !next.signed_in;
         next.signed_in = true;
+        if next.epoch != sign_in.epoch {
+            (next.epoch, next.devices) = (sign_in.epoch, DeviceList::default());
+        }
         let is_new = next.devices.see(sign_in.device, now);
         let journey = next.travel_to(sign_in.place.point, now);
         if is_first {
@@ -180,11 +197,12 @@ impl AccountAlerts {
             (Some(_), None) => Some(AlertKind::NewDevice),
             (None, None) => None,
         };
-        let fold = kind.map(|kind| next.windows.alert(kind, now));
-        let message = match (kind, fold, &sign_in.to) {
-            (Some(kind), Some(Fold::Mail { others }), Some(to)) => {
-                let mail = to.mail(kind.content(others)).asked(sign_in.origin.clone());
-                Some(notice(&mail, &sign_in.account, now))
+        let content = kind.map(AlertKind::content);
+        let fold = content.as_ref().map(|content| next.windows.take(content.kind(), now));
+        let message = match (content, fold, &sign_in.to) {
+            (Some(content), Some(Fold::Mail { others }), Some(to)) => {
+                let mail = to.mail(content).asked(sign_in.origin.clone());
+                Some(notice(&Mail { others, ..mail }, &sign_in.account, now))
             }
             _ => None,
         };
@@ -192,6 +210,26 @@ impl AccountAlerts {
         let decision = message.into_iter().fold(self.changed(next), Decision::dispatching);
         let records = new_device.into_iter().chain(travel);
         records.map(|record| record.with("mailed", mailed)).fold(decision, Decision::recording)
+    }
+
+    fn tell(&self, account: &str, mail: &Mail, now: Timestamp) -> Decision<Self> {
+        let mut next = self.state();
+        let mut mails = Vec::new();
+        if mail.content.is_folded() {
+            if let Fold::Mail { others } = next.windows.take(mail.content.kind(), now) {
+                mails.push(Mail { others, ..mail.clone() });
+            }
+        } else {
+            mails.push(mail.clone());
+        }
+        if mail.content == MailContent::EmailChanged {
+            // It is the last mail to the former address: what was counted for that is told there.
+            let digests = next.windows.close(now).digests();
+            mails.extend(digests.map(|content| Mail { content, ..mail.clone() }));
+        }
+        let decision = self.changed(next);
+        let messages = mails.iter().map(|mail| notice(mail, account, now));
+        messages.fold(decision, Decision::dispatching)
     }
 
     fn send_digest(
@@ -207,8 +245,8 @@ impl AccountAlerts {
         let decision = self.changed(next);
         match to {
             Some(to) => {
-                let mail = to.mail(MailContent::AlertDigest { folded });
-                decision.dispatching(notice(&mail, account, now))
+                let mails = folded.digests().map(|content| notice(&to.mail(content), account, now));
+                mails.fold(decision, Decision::dispatching)
             }
             None => decision,
         }
@@ -251,10 +289,10 @@ impl AlertState {
 }
 
 impl AlertKind {
-    fn content(self, others: u32) -> MailContent {
+    fn content(self) -> MailContent {
         match self {
-            Self::NewDevice => MailContent::NewDevice { others },
-            Self::ImpossibleTravel => MailContent::ImpossibleTravel { others },
+            Self::NewDevice => MailContent::NewDevice,
+            Self::ImpossibleTravel => MailContent::ImpossibleTravel,
         }
     }
 }
@@ -277,8 +315,16 @@ impl SignIn {
 impl AlertRecipient {
     fn mail(&self, content: MailContent) -> Mail {
         let Self { email, locale, report } = self.clone();
-        Mail { to: email, locale, content, asked: None, report }
+        Mail { report, ..Mail::new(email, locale, content) }
     }
+}
+
+/// Tells the person of what has changed, or counts it with the others of its kind (adr/0153).
+pub fn tell<M: Machine>(account: &str, mail: &Mail) -> SubCommand<M> {
+    let (id, mail) = (account.to_owned(), Box::new(mail.clone()));
+    let tell = Command::Tell { account: id, mail };
+    // What cannot be told of is done all the same.
+    SubCommand::to::<AccountAlerts>(account, tell, |_, _| Ok(()))
 }
 
 /// The message to the person; their notices wait for each other alone.
@@ -298,6 +344,7 @@ impl Machine for AccountAlerts {
             (Self::Erased { .. }, Command::Erase) => Decision::accept(Vec::new(), ()),
             (Self::Erased { .. }, _) => Decision::refuse(Refusal::Erased),
             (_, Command::SignIn(sign_in)) => self.sign_in(sign_in, now),
+            (_, Command::Tell { account, mail }) => self.tell(account, mail, now),
             (_, Command::SendDigest { account, to }) => self.send_digest(account, to.as_ref(), now),
             (_, Command::DecideReport { account, report, allow }) => {
                 self.decide_report((account, report), *allow, now)

@@ -30,10 +30,12 @@ pub use ping::{CIBA_PING, PING_PURPOSE, Ping, PingContent};
 
 use super::{
     CLOCK_SKEW, Decision, Dispatch, Fingerprint, Listing, Machine, Name, Requirement, Timestamp,
+    account_alerts,
     approval_block::Sides,
     authorization::Denial,
     awaited::{Awaited, AwaitedCode, DecisionStatus, Poll, PollRefusal, Polled},
     grant::Grant,
+    message::Mail,
     token_family::{self, TokenFamily},
 };
 use serde::{Deserialize, Serialize};
@@ -102,6 +104,8 @@ pub struct Approval {
     pub in_flow: bool,
     /// What was read and must still be so.
     pub requirements: Vec<Requirement>,
+    /// By which the person is told that they have allowed an agent; in a flow that says so itself.
+    pub mail: Option<Box<Mail>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -251,7 +255,7 @@ impl BackchannelRequest {
     }
 
     fn approve(&self, approval: &Approval, now: Timestamp) -> Decision<Self> {
-        let Approval { id, grant, shown, asserted, in_flow, requirements } = approval;
+        let Approval { id, grant, shown, asserted, in_flow, requirements, mail } = approval;
         let pending = match self.undecided(grant.account.as_deref(), now) {
             Ok(pending) => pending,
             Err(why) => return Decision::refuse(why),
@@ -268,7 +272,8 @@ impl BackchannelRequest {
             .bearing(TokenFamily::birth(id, begin, now))
             .recording(record);
         let decision = requirements.iter().cloned().fold(decision, Decision::requiring);
-        pending.pinging(decision)
+        let told = mail.as_ref().map(|mail| account_alerts::tell(&pending.request.account, mail));
+        pending.pinging(told.into_iter().fold(decision, Decision::commanding))
     }
 
     fn deny(&self, account: &str, (why, block): (&Denial, bool), now: Timestamp) -> Decision<Self> {

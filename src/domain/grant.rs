@@ -10,6 +10,7 @@ use super::{
     },
     authorization_details::{Detail, Details},
     client::GrantType,
+    consent::Parties,
     delegation::{Delegation, Root},
     epoch::is_first,
     requested_claims::RequestedClaims,
@@ -244,6 +245,19 @@ impl Grant {
     /// the same only while all of them are.
     pub fn epochs(&self) -> u64 {
         self.membership.as_ref().map_or(0, |one| one.epoch).saturating_add(self.epoch)
+    }
+
+    /// Lists the consents between the person and every client that holds it or held what it was exchanged for; a client
+    /// that held it twice counts twice.
+    pub fn consents(&self) -> impl Iterator<Item = String> {
+        let organization = self.organization();
+        self.account.iter().flat_map(move |account| {
+            self.clients().map(move |client_id| {
+                let (account, client_id) = (account.clone(), client_id.to_owned());
+                let organization = organization.map(str::to_owned);
+                Parties { account, client_id, organization }.id()
+            })
+        })
     }
 
     /// Returns the session that it ends with.

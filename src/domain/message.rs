@@ -40,6 +40,9 @@ pub struct Mail {
     /// Where a person says that it was not them; only with a content that has neither a code nor a link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<ReportLink>,
+    /// How many of its kind were counted and not mailed before it.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub others: u32,
 }
 
 /// The address at which a person says that it was not them.
@@ -151,16 +154,15 @@ pub enum MailContent {
     RecoveryCodeUsed,
     AccountRecovered,
     /// A sign-in from a device that was not known.
-    NewDevice {
-        /// How many alerts of this kind were counted and not mailed before.
-        others: u32,
-    },
+    NewDevice,
     /// A sign-in from a place that the person cannot have come to.
-    ImpossibleTravel {
-        others: u32,
-    },
-    /// How many alerts were counted in the last hour.
+    ImpossibleTravel,
+    /// How many alerts of sign-ins were counted in the last hour.
     AlertDigest {
+        folded: u32,
+    },
+    /// How many other mails were counted in the last hour.
+    NoticeDigest {
         folded: u32,
     },
     RoleGranted {
@@ -212,6 +214,10 @@ pub enum SmsContent {
 }
 
 impl Mail {
+    pub fn new(to: impl Into<String>, locale: Locale, content: MailContent) -> Self {
+        Self { to: to.into(), locale, content, asked: None, report: None, others: 0 }
+    }
+
     /// Says who asked for it, and from where.
     pub fn asked(self, asked: RequestOrigin) -> Self {
         Self { asked: Some(Box::new(asked)), ..self }
@@ -277,15 +283,30 @@ impl MailContent {
             Self::RecoveryCodesMade => "recovery-codes-made",
             Self::RecoveryCodeUsed => "recovery-code-used",
             Self::AccountRecovered => "account-recovered",
-            Self::NewDevice { .. } => "new-device",
-            Self::ImpossibleTravel { .. } => "impossible-travel",
+            Self::NewDevice => "new-device",
+            Self::ImpossibleTravel => "impossible-travel",
             Self::AlertDigest { .. } => "alert-digest",
+            Self::NoticeDigest { .. } => "notice-digest",
             Self::RoleGranted { .. } => "role-granted",
             Self::ApiKeyMade { .. } => "api-key-made",
             Self::AgentAllowed { .. } => "agent-allowed",
             Self::Test => "test",
             Self::Nothing => "nothing",
         }
+    }
+
+    /// Tells whether one of its kind is sent in an hour, and the others are counted: a stolen session, or an administrator
+    /// of any organization, causes as many as they like. A recovery needs a code that was mailed, and the former
+    /// address of an account is written to once.
+    pub fn is_folded(&self) -> bool {
+        let is_told_at_once = matches!(
+            self,
+            Self::EmailChanged
+                | Self::AccountRecovered
+                | Self::AlertDigest { .. }
+                | Self::NoticeDigest { .. }
+        );
+        self.class() == DeliveryClass::Notice && !is_told_at_once
     }
 
     /// Says how urgent it is. What stands for a code, so that an answer does not tell who exists, is as urgent as one.
@@ -324,9 +345,10 @@ impl MailContent {
             | Self::RecoveryCodesMade
             | Self::RecoveryCodeUsed
             | Self::AccountRecovered
-            | Self::NewDevice { .. }
-            | Self::ImpossibleTravel { .. }
+            | Self::NewDevice
+            | Self::ImpossibleTravel
             | Self::AlertDigest { .. }
+            | Self::NoticeDigest { .. }
             | Self::RoleGranted { .. }
             | Self::ApiKeyMade { .. }
             | Self::AgentAllowed { .. } => DeliveryClass::Notice,
@@ -370,6 +392,11 @@ impl fmt::Debug for SmsContent {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
+}
+
 fn payload(message: &impl Serialize) -> Secret {
     // Large enough for almost every message: a buffer that grows leaves copies in memory.
     let mut json = Vec::with_capacity(4 * BLOCK);
@@ -388,8 +415,7 @@ mod tests {
     use super::*;
 
     fn mail(to: &str, content: MailContent) -> Mail {
-        let (to, locale) = (to.to_owned(), Locale::Portuguese);
-        Mail { to, locale, content, asked: None, report: None }
+        Mail::new(to, Locale::Portuguese, content)
     }
 
     #[test]

@@ -229,18 +229,22 @@ impl Open {
         }
     }
 
+    /// Returns what the clients are told when it ends.
+    pub fn logout_messages(&self) -> impl Iterator<Item = SessionEnded> {
+        self.told.iter().flat_map(move |told| {
+            told.clients.iter().map(move |client_id| SessionEnded {
+                client_id: client_id.clone(),
+                account: self.person.account.clone(),
+                session: told.session.clone(),
+            })
+        })
+    }
+
     /// Ends it, and leaves a message for each client that is told.
     fn end(&self, now: Timestamp) -> Decision<Session> {
         let decision = Decision::accept(vec![Event::Ended], ());
-        let Some(told) = &self.told else { return decision };
-        let message = |client_id: &String| SessionEnded {
-            client_id: client_id.clone(),
-            account: self.person.account.clone(),
-            session: told.session.clone(),
-        };
-        told.clients.iter().fold(decision, |decision, client_id| {
-            decision.dispatching(message(client_id).dispatch(now))
-        })
+        self.logout_messages()
+            .fold(decision, |decision, one| decision.dispatching(one.dispatch(now)))
     }
 
     /// Returns what is proved in it from now on. What an organization's provider alone has said comes beside what the account

@@ -45,11 +45,16 @@ impl RenderedMail {
         }
         let mut arguments = arguments_of(&mail.content);
         arguments.set("host", host);
+        arguments.set("others", mail.others);
         let kind = mail.content.kind();
         let say = |part| wording.say(mail.locale, (kind, Some(part)), &arguments);
         let words = FactWords { locale: mail.locale, host, wording };
         let facts = mail.asked.as_deref().map(|asked| words.facts(asked));
         let general = |name| wording.say(mail.locale, (name, None), &arguments);
+        let lead = match mail.others {
+            0 => say("lead")?,
+            _ => format!("{} {}", say("lead")?, general("others")?),
+        };
         let (note, report) = match report {
             None => (Some(say("note")?), None),
             Some(link) => {
@@ -61,7 +66,7 @@ impl RenderedMail {
             locale: mail.locale,
             host,
             subject: say("subject")?,
-            lead: say("lead")?,
+            lead,
             action: say("action"),
             note,
             report,
@@ -107,9 +112,10 @@ fn highlight(content: &MailContent) -> Highlight<'_> {
         | C::RecoveryCodesMade
         | C::RecoveryCodeUsed
         | C::AccountRecovered
-        | C::NewDevice { .. }
-        | C::ImpossibleTravel { .. }
+        | C::NewDevice
+        | C::ImpossibleTravel
         | C::AlertDigest { .. }
+        | C::NoticeDigest { .. }
         | C::RoleGranted { .. }
         | C::ApiKeyMade { .. }
         | C::AgentAllowed { .. }
@@ -132,10 +138,9 @@ fn arguments_of(content: &MailContent) -> FluentArgs<'static> {
         | MailContent::IdentityUnlinked { connection } => {
             arguments.set("connection", quotable(connection));
         }
-        MailContent::NewDevice { others } | MailContent::ImpossibleTravel { others } => {
-            arguments.set("others", *others);
+        MailContent::AlertDigest { folded } | MailContent::NoticeDigest { folded } => {
+            arguments.set("folded", *folded);
         }
-        MailContent::AlertDigest { folded } => arguments.set("folded", *folded),
         MailContent::RoleGranted { organization, role } => {
             arguments.set("organization", quotable(organization));
             arguments.set("role", quotable(role));

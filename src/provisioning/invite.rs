@@ -109,20 +109,14 @@ pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invite
             administrator: invite.administrator,
         };
         let to = invite.email.trim().to_owned();
-        let asked = Box::new(RequestOrigin::by_operator(workbench.clock().now()));
+        let asked = RequestOrigin::by_operator(workbench.clock().now());
         let make = invitation::Make {
             email: to.clone(),
             organization: slug.to_owned(),
             roles: roles.clone(),
             token: token.fingerprint,
             inviter: None,
-            mail: invite.mail.map(|locale| Mail {
-                to,
-                locale,
-                content,
-                asked: Some(asked),
-                report: None,
-            }),
+            mail: invite.mail.map(|locale| Mail::new(to, locale, content).asked(asked)),
         };
         let make = invitation::Command::Make(Box::new(make));
         // A new invitation takes the place of the former.

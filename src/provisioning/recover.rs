@@ -81,8 +81,8 @@ pub async fn recover(
                 let to = known.email.clone();
                 let locale = known.locale().unwrap_or(locale);
                 let content = MailContent::RecoveryIssued { stop: (asked.stop)(&stop.text) };
-                let asked = Some(Box::new(RequestOrigin::by_operator(workbench.clock().now())));
-                let mail = Box::new(Mail { to, locale, content, asked, report: None });
+                let asked = RequestOrigin::by_operator(workbench.clock().now());
+                let mail = Box::new(Mail::new(to, locale, content).asked(asked));
                 Command::Telling { command: Box::new(issue), mail }
             }
         };

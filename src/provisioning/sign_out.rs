@@ -7,17 +7,16 @@ mod survey;
 
 pub use survey::{ClientHoldings, client_holdings};
 
-use super::{
-    account_change::{AccountChangeError, change_account},
-    organization_changes::OrganizationError,
-    suspend::end_all,
-};
+use super::{lists::Entries, organization_changes::OrganizationError};
 use crate::{
     actors::{HydrateError, MultiCommit, hydrate},
     domain::{
+        Timestamp,
         account::{self, Account, EMAIL_ADDRESSES, normalise_email},
-        installation::{self, INSTALLATION_ID, Installation, SelfService},
+        installation::{self, INSTALLATION_ID, Installation, SelfService, SignOuts},
+        logout::SessionEnded,
         organization::{self, Organization},
+        session::{SESSIONS, Session},
     },
     store::{CommitError, ReadError},
     system::{Workbench, commit_failure},
@@ -34,6 +33,9 @@ pub enum SignOutScope<'a> {
     Everyone,
 }
 
+/// How many messages to clients the commit of an account leaves at most.
+const MOST_LOGOUT_MESSAGES: usize = 5_000;
+
 /// How many rows end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignOutCount {
@@ -47,8 +49,6 @@ pub struct SignOutCount {
 pub enum SignOutError {
     #[error("there is no account with this address")]
     NoSuchAccount,
-    #[error(transparent)]
-    Account(#[from] AccountChangeError),
     #[error(transparent)]
     Organization(#[from] OrganizationError),
     #[error("something cannot be read")]
@@ -98,12 +98,8 @@ pub async fn sign_out(
     let mut survey = Survey::begin(workbench).await?;
     match scope {
         SignOutScope::Account(email) => {
-            let end = account::Command::EndSessions;
-            let change = change_account(workbench, email, &end, Some(reason)).await?;
-            let counted = survey.of_account(&change.before).await;
-            // So that clients are told that want to be, and lists are short.
-            end_all(workbench, &change.after.id, Some(reason)).await?;
-            counted
+            let before = sign_out_account(workbench, email, reason).await?;
+            survey.of_account(&before).await
         }
         SignOutScope::Organization(slug) => {
             let home = sign_out_of(workbench, slug, reason).await?;
@@ -116,6 +112,54 @@ pub async fn sign_out(
         }
     }
     .map_err(SignOutError::NotCounted)
+}
+
+/// Ends what the account of an address is signed in by, and tells the clients that want to hear of it, in one commit; returns
+/// the account as it was before.
+async fn sign_out_account(
+    workbench: &Workbench,
+    email: &str,
+    reason: &str,
+) -> Result<account::Known, SignOutError> {
+    let decide = async |commit: &mut MultiCommit| {
+        let address = normalise_email(email).ok_or(SignOutError::NoSuchAccount)?;
+        let found = workbench.store().find(EMAIL_ADDRESSES, &address).await?;
+        let (_, id) = found.ok_or(SignOutError::NoSuchAccount)?;
+        let installation = commit.look::<Installation>(INSTALLATION_ID).await?.sign_outs();
+        let before = commit.look::<Account>(&id).await?.known().cloned();
+        let before = before.ok_or(SignOutError::NoSuchAccount)?;
+        let told = logout_messages(workbench, &before, installation, commit.at()).await?;
+        let end = account::Command::EndSessions { told };
+        let decided = commit.decide::<Account>(&id, &end).await?;
+        decided.map_err(|_| SignOutError::NoSuchAccount)?;
+        Ok::<_, SignOutError>(before)
+    };
+    workbench.retrying(Some(reason), decide).await
+}
+
+/// Returns what clients are told of the open sessions of an account, the newest session first. One of which no client is
+/// told any more has ended all the same.
+async fn logout_messages(
+    workbench: &Workbench,
+    known: &account::Known,
+    sign_outs: SignOuts,
+    now: Timestamp,
+) -> Result<Vec<SessionEnded>, HydrateError> {
+    let mut told = Vec::new();
+    let mut sessions = Entries::<Session>::of(workbench, SESSIONS, &known.id);
+    while let Some((_, session)) = sessions.next().await? {
+        let open = session.owned_by(&known.id, now);
+        let open = open.filter(|open| known.honours(open.epoch(), sign_outs, now));
+        told.extend(open.into_iter().flat_map(|open| open.logout_messages().collect::<Vec<_>>()));
+        if told.len() >= MOST_LOGOUT_MESSAGES {
+            tracing::warn!(
+                account = known.id,
+                "more clients than are told of the end of a session"
+            );
+            break;
+        }
+    }
+    Ok(told)
 }
 
 /// Signs the people of an organization out of it; returns it as it was before.

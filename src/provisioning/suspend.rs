@@ -54,7 +54,7 @@ pub async fn suspend(
 }
 
 /// Ends what is listed. What cannot be ended now confers nothing, and expires.
-pub(super) async fn end_all(
+async fn end_all(
     workbench: &Workbench,
     account: &str,
     reason: Option<&str>,

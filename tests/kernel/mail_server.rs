@@ -4,6 +4,7 @@
 
 use crate::{
     ledger::Command,
+    smtp_server::{SmtpServer, taken, text_of},
     support::{Node, World, eventually},
 };
 use porteiro::{
@@ -18,43 +19,10 @@ use porteiro::{
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::Value;
 use std::{
-    io::{BufRead as _, BufReader},
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, Stdio},
     time::Duration,
 };
-
-/// aiosmtpd, in a process of its own.
-struct SmtpServer {
-    child: Child,
-    port: u16,
-}
-
-impl SmtpServer {
-    fn start(folder: &Path, options: &[&str]) -> Self {
-        let python = std::env::var("PORTEIRO_TEST_SMTP").expect("run by bin/python-for-tests");
-        let mut child = std::process::Command::new(python)
-            .args(["tests/smtp/server.py", "--folder"])
-            .arg(folder)
-            .args(options)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let port = line.trim().strip_prefix("ready ").expect("it listens").parse().unwrap();
-        Self { child, port }
-    }
-}
-
-impl Drop for SmtpServer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// A node that mails, and the folder in which the server keeps what it took.
 struct Post {
@@ -80,8 +48,7 @@ impl Post {
 
     async fn send(&self, number: u64, to: &str) {
         let content = MailContent::SignInCode { code: code(number) };
-        let (to, locale) = (to.to_owned(), Locale::Portuguese);
-        let mail = Mail { to, locale, content, asked: None, report: None };
+        let mail = Mail::new(to, Locale::Portuguese, content);
         let dispatch = mail.dispatch(Timestamp::FOREVER);
         let command = Command::AppendAndPost {
             entry: number,
@@ -94,9 +61,7 @@ impl Post {
 
     /// What the server took.
     fn taken(&self) -> Vec<Value> {
-        let files = std::fs::read_dir(&self.folder).unwrap().map(|file| file.unwrap().path());
-        let whole = files.filter(|path| path.extension().is_some_and(|end| end == "json"));
-        whole.map(|path| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()).collect()
+        taken(&self.folder)
     }
 
     fn report(&self) -> TopicReport {
@@ -144,29 +109,6 @@ fn kept_in(world: &World) -> PathBuf {
 
 fn code(number: u64) -> String {
     format!("{:06}", 400_000 + number)
-}
-
-/// The text of a mail: the part that is not HTML, as it was before it was encoded.
-fn text_of(mail: &Value) -> String {
-    let content = mail["content"].as_str().unwrap().replace("\r\n", "\n");
-    let (_, text) = content.split_once("Content-Type: text/plain; charset=utf-8\n").unwrap();
-    let (head, text) = text.split_once("\n\n").unwrap();
-    let text = text.split("\n--").next().unwrap();
-    if !head.contains("quoted-printable") {
-        return text.to_owned();
-    }
-    let (mut decoded, joined) = (Vec::new(), text.replace("=\n", ""));
-    let mut bytes = joined.bytes();
-    while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'=' => {
-                let digits = [bytes.next().unwrap(), bytes.next().unwrap()];
-                u8::from_str_radix(str::from_utf8(&digits).unwrap(), 16).unwrap()
-            }
-            other => other,
-        });
-    }
-    String::from_utf8(decoded).unwrap()
 }
 
 /// A certificate for localhost that vouches for itself: its file, and that of its key.

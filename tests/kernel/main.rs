@@ -46,6 +46,8 @@ mod security_log_retention;
 #[path = "../shared/world.rs"]
 mod shared;
 mod sms_gateway;
+#[path = "../shared/smtp_server.rs"]
+mod smtp_server;
 mod sub_commands;
 mod supervision;
 mod supply_chain;

@@ -16,11 +16,11 @@ use porteiro::{domain::Clock as _, geo::GeoDatabase, provisioning::Suspending};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
-const ANA: &str = "ana@acme.test";
+pub const ANA: &str = "ana@acme.test";
 pub const LAPTOP: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0";
 const PHONE: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5) Safari/604.1";
 
-fn usual() -> TestOptions {
+pub fn usual() -> TestOptions {
     let proxies = vec!["127.0.0.0/8".parse().unwrap()];
     let keys_every = Duration::from_hours(1);
     TestOptions { mailbox: true, screens: true, proxies, keys_every, ..TestOptions::default() }
@@ -54,17 +54,17 @@ pub async fn me(server: &TestServer, session: &str, path: &str) -> Answer {
 }
 
 /// The token of an alert's link.
-fn token(mail: &Value) -> String {
+pub fn token(mail: &Value) -> String {
     let link = link(mail);
     assert_eq!(link.path(), "/report", "{link}");
     parameter(&link, "token").expect("a token")
 }
 
-async fn report(server: &TestServer, token: &str) -> Answer {
+pub async fn report(server: &TestServer, token: &str) -> Answer {
     server.post_json("/flows", &json!({ "kind": "report", "token": token }), &[]).await
 }
 
-async fn decide(server: &TestServer, flow: &Value, decision: &str) -> Answer {
+pub async fn decide(server: &TestServer, flow: &Value, decision: &str) -> Answer {
     server.step(flow, "confirm", json!({ "decision": decision })).await
 }
 

@@ -38,15 +38,15 @@ use tokio::task::JoinSet;
 const ANA: &str = "ana@acme.test";
 const BRUNO: &str = "bruno@acme.test";
 const SCOPE: &str = "openid offline_access invoices:read";
-const WHY: &str = "ticket 4711";
+pub const WHY: &str = "ticket 4711";
 
-async fn workbench(server: &TestServer) -> Workbench {
+pub async fn workbench(server: &TestServer) -> Workbench {
     let folder = Folder::load(&server.keys(), DevKeys::Accepted).unwrap();
     Workbench::open(&server.url, &folder, server.clock.clone(), Arc::new(SystemDice)).await.unwrap()
 }
 
 /// Counts what a lever would end, and pulls it.
-async fn pull(server: &TestServer, scope: SignOutScope<'_>) -> SignOutCount {
+pub async fn pull(server: &TestServer, scope: SignOutScope<'_>) -> SignOutCount {
     let workbench = workbench(server).await;
     let counted = count_sign_out(&workbench, scope).await.unwrap();
     let ended = sign_out(&workbench, scope, WHY).await.unwrap();
@@ -65,7 +65,7 @@ async fn set(server: &TestServer, service: SelfService, closed: bool) -> bool {
 }
 
 /// Two nodes on one database, without limits.
-async fn two_nodes() -> (TestServer, TestServer) {
+pub async fn two_nodes() -> (TestServer, TestServer) {
     let issuer = || Issuer::Named("http://localhost:8080".to_owned());
     let options = || TestOptions { rates: None, issuer: issuer(), ..TestOptions::default() };
     let one = TestServer::open_in(options()).await;
@@ -74,13 +74,13 @@ async fn two_nodes() -> (TestServer, TestServer) {
     (one, other)
 }
 
-async fn me(node: Outside, session: &str) -> Answer {
+pub async fn me(node: Outside, session: &str) -> Answer {
     let request = node.request(Method::GET, "/me").header("x-session-token", session);
     node.send(request.body(String::new().into()).unwrap()).await
 }
 
 /// Asks for a code without a question.
-async fn silent(node: Outside, session: &str, organization: &str) -> Result<String, String> {
+pub async fn silent(node: Outside, session: &str, organization: &str) -> Result<String, String> {
     let asked = [("scope", SCOPE), ("prompt", "none"), ("organization", organization)];
     let to = redirect(&node.authorize_in(session, "web", &asked).await);
     parameter(&to, "code").ok_or_else(|| parameter(&to, "error").unwrap_or_default())

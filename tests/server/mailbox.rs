@@ -47,8 +47,7 @@ impl Machine for Writer {
 }
 
 fn mail(content: MailContent) -> Write {
-    let (to, locale) = ("ana@acme.test".to_owned(), Locale::English);
-    Write::Mail(Mail { to, locale, content, asked: None, report: None })
+    Write::Mail(Mail::new("ana@acme.test", Locale::English, content))
 }
 
 async fn open() -> TestServer {

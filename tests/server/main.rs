@@ -13,6 +13,7 @@
 mod account_states;
 mod agent_limits;
 mod agent_limits_in_flight;
+mod alert_floods;
 mod alerts;
 mod api;
 mod api_caller;
@@ -105,6 +106,8 @@ mod keys_in_bad_hardware;
 mod keys_in_hardware;
 mod lever_commands;
 mod levers;
+mod levers_counted;
+mod levers_raced;
 mod linking;
 mod links;
 mod locked_out;
@@ -218,6 +221,8 @@ mod signed_requests;
 mod signing_client;
 mod silent_hosts;
 mod site;
+#[path = "../shared/smtp_server.rs"]
+mod smtp_server;
 mod social;
 mod sso_approvals;
 mod sso_attacks;

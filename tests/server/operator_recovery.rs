@@ -64,7 +64,7 @@ async fn present(server: &Outside, token: &str) -> Answer {
     server.post_json("/flows", &json!({ "kind": "recovery", "token": token }), &[]).await
 }
 
-async fn begun(server: &Outside, token: &str) -> Value {
+pub async fn begun(server: &Outside, token: &str) -> Value {
     let begun = present(server, token).await;
     assert_eq!(begun.status, 201, "{begun:?}");
     begun.json()

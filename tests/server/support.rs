@@ -16,6 +16,7 @@ use porteiro::{
     claims_hook::ClaimsHook,
     client_documents::Fetcher,
     clock::SystemClock,
+    config::{Config, Sources},
     crypto::{
         StatementIssuers, SystemDice,
         keys::{DevKeys, Folder, Generator, Origin, Purpose},
@@ -211,6 +212,8 @@ pub struct TestOptions {
     pub claims_hook: Option<ClaimsHook>,
     /// Whether mails and SMS can be sent, and read at `/mailbox`.
     pub mailbox: bool,
+    /// The port of an SMTP server on this machine that takes mails instead.
+    pub smtp: Option<u16>,
     /// Whether people are alerted of sign-ins from another device or place.
     pub alerts: bool,
     /// Where addresses are.
@@ -267,6 +270,7 @@ impl Default for TestOptions {
             attestation: None,
             claims_hook: None,
             mailbox: false,
+            smtp: None,
             alerts: true,
             geo: Arc::new(GeoDatabase::none()),
             statement_issuers: None,
@@ -280,6 +284,17 @@ impl Default for TestOptions {
             ask_timeout: TreeOptions::default().timeout,
         }
     }
+}
+
+/// What carries mails to an SMTP server on this machine, as an operator configures it.
+fn by_smtp(port: u16, clock: Arc<TestClock>) -> Messages {
+    let own = [
+        ("PORTEIRO_MAIL__TRANSPORT", format!("smtp://127.0.0.1:{port}")),
+        ("PORTEIRO_MAIL__FROM", "Example ID <id@example.com>".to_owned()),
+    ];
+    let environment = own.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let loaded = Config::load(Sources { environment, ..Sources::default() }).unwrap();
+    Messages::configured(&loaded.config, clock, None).unwrap()
 }
 
 /// Tells whether the suite runs with pages of ours: `PORTEIRO_TEST_SCREENS=on`.
@@ -328,8 +343,11 @@ impl TestServer {
         options: TestOptions,
     ) -> Self {
         let keys = folder.path().join("keys");
-        let messages =
-            if options.mailbox { Messages::in_mailbox(clock.clone()) } else { Messages::default() };
+        let messages = match options.smtp {
+            Some(port) => by_smtp(port, clock.clone()),
+            None if options.mailbox => Messages::in_mailbox(clock.clone()),
+            None => Messages::default(),
+        };
         let mailbox = messages.mailbox();
         let place = Place { url: url.clone(), keys, clock: clock.clone(), messages };
         // Boxed once for all tests, which would each carry it.

@@ -89,13 +89,7 @@ fn is_here(host: &str) -> bool {
 }
 
 async fn test_mail(config: &Config, messages: &Messages, to: &str) -> Finding {
-    let mail = Mail {
-        to: to.to_owned(),
-        locale: config.screens.default_locale,
-        content: MailContent::Test,
-        asked: None,
-        report: None,
-    };
+    let mail = Mail::new(to, config.screens.default_locale, MailContent::Test);
     told(MAIL, to, messages.send_mail(&new_id(), &mail).await)
 }
 

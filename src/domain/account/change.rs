@@ -15,8 +15,8 @@ impl Known {
             | Command::Create(_)
             | Command::UseTotp { .. }
             | Command::Rehash { .. }
-            | Command::Tell(_)
             | Command::Telling { .. }
+            | Command::Acting { .. }
             | Command::Renewing { .. } => Err(Refusal::Exists),
             Command::Describe(claims) => self.describe(claims, now),
             Command::Propose { channel, proposed, message } => {
@@ -33,10 +33,13 @@ impl Known {
             Command::Suspend
             | Command::Enable
             | Command::SignOutEverywhere
-            | Command::EndSessions
             | Command::RequestDeletion
             | Command::KeepAccount
             | Command::Erase => self.change_standing(command, now),
+            Command::EndSessions { told } => {
+                let ended = self.decided(self.change_standing(command, now));
+                return told.iter().fold(ended, |ended, one| ended.dispatching(one.dispatch(now)));
+            }
             Command::VerifyEmail => {
                 let news = (!self.email_verified).then(|| {
                     (Event::EmailVerified { at: now }, Some(Record::new("account.email_verified")))
@@ -190,6 +193,8 @@ impl Known {
             Event::Recovered { credentials: removed, at } => {
                 (self.epoch, self.updated_at) = (self.epoch.saturating_add(1), *at);
                 self.recovery_link = None;
+                // What was proposed in a session ends with it.
+                (self.proposed_email, self.proposed_phone) = (None, None);
                 match removed {
                     Removed::All => credentials.clear(),
                     Removed::Replaced => credentials.replace(),

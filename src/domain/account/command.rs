@@ -7,6 +7,7 @@ use super::{
 use crate::domain::{
     Dispatch, Fingerprint, Provisioned, SubCommand, Timestamp,
     assurance::Method,
+    logout::SessionEnded,
     message::Mail,
     person::Person,
     session::{self, Session},
@@ -72,8 +73,6 @@ pub enum Command {
     IssueRecoveryCodes(RecoveryCodes),
     /// The recovery code of this hash was presented.
     UseRecoveryCode(PasswordHash),
-    /// The person is told by mail of what has changed.
-    Tell(Box<Mail>),
     /// The person could not sign in any more, and has proved that the account is theirs; the new
     /// credential follows.
     Recover {
@@ -117,7 +116,10 @@ pub enum Command {
     /// Everything ends that the account is signed in by.
     SignOutEverywhere,
     /// An operator ends the sessions and grants of the person; their API keys stay.
-    EndSessions,
+    EndSessions {
+        /// What clients are told of those sessions.
+        told: Vec<SessionEnded>,
+    },
     /// The person wants the account to be deleted.
     RequestDeletion,
     /// The person has signed in again: the account is not deleted.
@@ -128,6 +130,15 @@ pub enum Command {
     Telling {
         command: Box<Command>,
         mail: Box<Mail>,
+    },
+    /// Does what the command says, if the person who wants it still acts in the epoch of the session that they came with:
+    /// what a recovery, a report or an operator has ended while the request was under way changes nothing any more.
+    Acting {
+        /// Of the person.
+        epoch: u64,
+        /// The last sign-out of everyone that there was.
+        everyone: u64,
+        command: Box<Command>,
     },
     /// Does what the command says, and has a session of the person go on under a new token in the same
     /// commit: a copy of the former one is good for nothing from then on.
@@ -170,6 +181,15 @@ pub enum Reply {
 }
 
 impl Command {
+    /// Parts what is done from the mail that tells of it. An entity that is commanded commands no other: who commands
+    /// the account has the mail sent.
+    pub fn parted(self) -> (Self, Option<Box<Mail>>) {
+        match self {
+            Self::Telling { command, mail } => (*command, Some(mail)),
+            other => (other, None),
+        }
+    }
+
     /// Returns by what the person can sign in beside their credentials, where a way in is removed.
     pub(super) fn reach(&self) -> Option<&Reach> {
         match self {
@@ -271,6 +291,8 @@ pub enum Refusal {
     WrongCode,
     #[error("the account is suspended and accepts no change")]
     Suspended,
+    #[error("what the person acts by has ended meanwhile")]
+    OtherEpoch,
     #[error("the account is not to be erased yet")]
     NotDue,
 }

@@ -46,7 +46,12 @@ impl Known {
     /// Returns the epoch in which its person acts: what they proved or granted in an earlier one has ended. No count of
     /// it ever falls, so their sum is the same only while all of them are.
     pub fn person_epoch(&self, sign_outs: SignOuts) -> u64 {
-        self.epoch.saturating_add(self.signed_out).saturating_add(sign_outs.everyone)
+        self.own_epoch().saturating_add(sign_outs.everyone)
+    }
+
+    /// Returns the part of that epoch which the account itself keeps.
+    pub(super) fn own_epoch(&self) -> u64 {
+        self.epoch.saturating_add(self.signed_out)
     }
 
     /// Tells whether what was proved or granted in this epoch is worth anything now.
@@ -66,7 +71,7 @@ impl Known {
         now: Timestamp,
     ) -> Decision<Account> {
         self.decided(match command {
-            Command::Suspend | Command::EndSessions => Ok(None),
+            Command::Suspend | Command::EndSessions { .. } => Ok(None),
             Command::Enable => {
                 // The person could not change their mind meanwhile.
                 let erase_at = self.erase_at.map(|_| now + GRACE_PERIOD);
@@ -86,7 +91,7 @@ impl Known {
             (Command::SignOutEverywhere, _) => {
                 news(Event::SignedOutEverywhere, Record::new("account.sessions_ended"))
             }
-            (Command::EndSessions, _) => {
+            (Command::EndSessions { .. }, _) => {
                 news(Event::SessionsEnded, Record::new("account.sessions_ended"))
             }
             (Command::RequestDeletion, None) => {
@@ -121,6 +126,9 @@ impl Known {
         );
         if ends {
             self.epoch = self.epoch.saturating_add(1);
+        }
+        // It outlives a sign-out: a thief who holds a former address or a session can cause one.
+        if ends && *event != Event::SignedOutEverywhere {
             self.recovery_link = None;
         }
         if *event == Event::SessionsEnded {
@@ -276,7 +284,7 @@ mod tests {
     #[test]
     fn an_operator_ends_the_sessions_of_a_person_and_not_what_rests_on_the_account_itself() {
         let mut account = ana();
-        let end = Command::EndSessions;
+        let end = Command::EndSessions { told: Vec::new() };
         assert_eq!(records(&account, &end, NOW), ["account.sessions_ended"]);
         ask(&mut account, &end, NOW).unwrap();
         let known = account.known().unwrap();
@@ -286,6 +294,53 @@ mod tests {
         assert!(!known.honours(1, everyone, NOW) && known.honours(5, everyone, NOW));
         ask(&mut account, &Command::Suspend, NOW).unwrap();
         assert_eq!(account.decide(&end, NOW).events.len(), 0, "all of them have ended");
+    }
+
+    #[test]
+    fn a_sign_out_everywhere_leaves_the_link_of_an_operator_and_a_suspension_does_not() {
+        let mut account = ana();
+        let (token, stop) = (Fingerprint::of(b"token"), Fingerprint::of(b"stop"));
+        ask(&mut account, &Command::IssueRecoveryLink { token, stop }, NOW).unwrap();
+        for lasting in [Command::SignOutEverywhere, Command::EndSessions { told: Vec::new() }] {
+            ask(&mut account, &lasting, NOW).unwrap();
+            assert!(account.known().unwrap().is_recovered_by(token, NOW), "{lasting:?}");
+        }
+        ask(&mut account, &Command::Suspend, NOW).unwrap();
+        ask(&mut account, &Command::Enable, NOW).unwrap();
+        assert!(!account.known().unwrap().is_recovered_by(token, NOW));
+    }
+
+    #[test]
+    fn what_a_person_asks_for_in_a_session_that_ends_meanwhile_changes_nothing() {
+        let hash = || PasswordHash::new("thief");
+        let acting = |epoch, everyone| {
+            let command = Box::new(Command::SetPassword(hash()));
+            Command::Acting { epoch, everyone, command }
+        };
+        let ends = [Command::SignOutEverywhere, Command::EndSessions { told: Vec::new() }];
+        for end in ends {
+            let mut account = ana();
+            assert_eq!(ask(&mut account, &acting(0, 0), NOW), Ok(Reply::Used));
+            ask(&mut account, &end, NOW).unwrap();
+            assert_eq!(ask(&mut account, &acting(0, 0), NOW), Err(Refusal::OtherEpoch), "{end:?}");
+            assert_eq!(ask(&mut account, &acting(1, 0), NOW), Ok(Reply::Used));
+            assert_eq!(ask(&mut account, &acting(1, 1), NOW), Err(Refusal::OtherEpoch));
+        }
+        // A recovery voids what was proposed before it.
+        let mut account = ana();
+        let code = Fingerprint::of(b"1");
+        let (channel, proposed) =
+            (Channel::Email, Box::new(Proposed::new("e@evil.test", code, NOW + GRACE_PERIOD)));
+        ask(&mut account, &Command::Propose { channel, proposed, message: message() }, NOW)
+            .unwrap();
+        let recover =
+            Command::Recover { by: crate::domain::account::RecoveredBy::Mail, password_only: true };
+        ask(&mut account, &recover, NOW).unwrap();
+        assert!(account.known().unwrap().proposed_email.is_none());
+        assert_eq!(
+            ask(&mut account, &Command::Prove { channel, code }, NOW),
+            Err(Refusal::WrongCode)
+        );
     }
 
     #[test]

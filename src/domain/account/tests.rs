@@ -1,7 +1,11 @@
 //! An account through its life, and what a file may not do to one.
 
 use super::*;
-use crate::domain::{assurance::Method, message::Mail};
+use crate::domain::{
+    account_alerts::{self, AccountAlerts},
+    assurance::Method,
+    message::Mail,
+};
 use serde_json::json;
 use std::time::Duration;
 
@@ -238,24 +242,25 @@ fn the_code_that_enrols_an_application_is_spent_by_that() {
 fn a_person_is_told_of_what_was_done_and_not_of_what_was_refused() {
     let mut account = known();
     decide(&mut account, &Command::SetRecoveryCodes(set_of(&["a"]))).unwrap();
-    let mail = Mail {
-        to: "ana@acme.test".to_owned(),
-        locale: crate::domain::Locale::English,
-        content: crate::domain::message::MailContent::RecoveryCodeUsed,
-        asked: None,
-        report: None,
-    };
+    let content = crate::domain::message::MailContent::RecoveryCodeUsed;
+    let mail = Mail::new("ana@acme.test", crate::domain::Locale::English, content);
     let telling = |hash| {
         let command = Box::new(use_code(hash));
         Command::Telling { command, mail: Box::new(mail.clone()) }
     };
     let wrong = account.decide(&telling("b"), NOW);
     assert_eq!(wrong.outcome, Err(Refusal::RecoveryCodeSpent));
-    assert!(wrong.effects.dispatches.is_empty());
+    assert!(wrong.commands.is_empty());
     let used = account.decide(&telling("a"), NOW);
     assert_eq!(used.outcome, Ok(Reply::Used));
-    let told: Vec<_> = used.effects.dispatches.iter().map(|one| Mail::read(&one.payload)).collect();
-    assert_eq!(told, [Some(mail.clone())]);
+    let told: Vec<_> = used.commands.iter().map(|one| one.command::<AccountAlerts>()).collect();
+    let tell = |id: &str| account_alerts::Command::Tell {
+        account: id.to_owned(),
+        mail: Box::new(mail.clone()),
+    };
+    assert_eq!(told, [Some(&tell(&account.known().unwrap().id))]);
+    let (command, told) = telling("a").parted();
+    assert!(matches!(command, Command::UseRecoveryCode(_)) && told.is_some());
     assert_eq!((used.events.len(), used.effects.records.len()), (1, 1));
 }
 

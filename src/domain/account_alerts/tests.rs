@@ -14,6 +14,7 @@ fn from(device: &str) -> SignIn {
     SignIn {
         account: "ana".to_owned(),
         device: DeviceKey::browser(device),
+        epoch: 0,
         place: Place::default(),
         client_id: Some("billing".to_owned()),
         origin: RequestOrigin::by_request(&context, NOW),
@@ -78,7 +79,7 @@ fn with_laptop() -> AccountAlerts {
 fn a_device_is_new_once_and_the_first_of_an_account_alerts_no_one() {
     let mut alerts = with_laptop();
     assert_eq!(sign_in(&mut alerts, from("laptop"), NOW + MINUTE), output(&[], &[]));
-    let new = output(&["sign_in.new_device"], &[MailContent::NewDevice { others: 0 }]);
+    let new = output(&["sign_in.new_device"], &[MailContent::NewDevice]);
     assert_eq!(sign_in(&mut alerts, from("phone"), NOW + DAY), new);
     assert_eq!(sign_in(&mut alerts, from("phone"), NOW + DAY), output(&[], &[]));
     let program = |agent: &str, network: &str| {
@@ -147,7 +148,7 @@ fn a_journey_that_no_person_makes_is_told_and_one_by_aeroplane_is_not() {
     let mut alerts = AccountAlerts::default();
     sign_in(&mut alerts, at(LISBON, from("laptop")), NOW);
     let soon = sign_in(&mut alerts.clone(), at(SYDNEY, from("laptop")), NOW + 60 * MINUTE);
-    let mail = MailContent::ImpossibleTravel { others: 0 };
+    let mail = MailContent::ImpossibleTravel;
     assert_eq!(soon, output(&["sign_in.impossible_travel"], std::slice::from_ref(&mail)));
     let both = sign_in(&mut alerts.clone(), at(SYDNEY, from("phone")), NOW + 60 * MINUTE);
     let events = ["sign_in.new_device", "sign_in.impossible_travel"];
@@ -172,7 +173,7 @@ fn a_flood_becomes_one_mail_and_a_digest_that_counts_the_others() {
     for number in 0..100 {
         mails.extend(sign_in(&mut alerts, from(&number.to_string()), NOW + MINUTE).mails);
     }
-    assert_eq!(mails, [MailContent::NewDevice { others: 0 }]);
+    assert_eq!(mails, [MailContent::NewDevice]);
     let due = NOW + MINUTE + FOLDED_FOR;
     assert_eq!(alerts.listings(), [Listing::new(ALERT_DIGESTS, "", rank(due))]);
     let to = from("x").to;
@@ -181,8 +182,9 @@ fn a_flood_becomes_one_mail_and_a_digest_that_counts_the_others() {
     assert_eq!(ask(&mut alerts.clone(), &digest(to.clone()), due), Ok(counted));
     assert_eq!(ask(&mut alerts.clone(), &digest(None), due), Ok(output(&[], &[])));
     // Without a digest the next mail says it.
-    let next = sign_in(&mut alerts.clone(), from("later"), due);
-    assert_eq!(next.mails, [MailContent::NewDevice { others: 99 }]);
+    let next = alerts.decide(&Command::SignIn(Box::new(from("later"))), due);
+    let next = Mail::read(&next.effects.dispatches[0].payload).unwrap();
+    assert_eq!((next.content, next.others), (MailContent::NewDevice, 99));
     ask(&mut alerts, &digest(to.clone()), due).unwrap();
     assert_eq!(
         (alerts.listings().len(), ask(&mut alerts, &digest(to), due)),
@@ -257,4 +259,83 @@ fn a_recovery_forgets_devices_and_an_erasure_everything() {
         assert_eq!(ask(&mut alerts, &refused, NOW), Err(Refusal::Erased));
     }
     assert!(ask(&mut alerts, &Command::Erase, NOW).is_ok());
+}
+
+fn telling(content: MailContent) -> Command {
+    let mail = Box::new(Mail::new("ana@acme.test", Locale::English, content));
+    Command::Tell { account: "ana".to_owned(), mail }
+}
+
+fn role(number: u32) -> Command {
+    let (organization, role) = ("Acme".to_owned(), number.to_string());
+    telling(MailContent::RoleGranted { organization, role })
+}
+
+#[test]
+fn a_hundred_changes_of_a_kind_are_one_mail_and_a_digest_and_each_other_kind_is_told_at_once() {
+    let mut alerts = AccountAlerts::default();
+    let mut mails = Vec::new();
+    for number in 0..100 {
+        mails.extend(ask(&mut alerts, &role(number), NOW + MINUTE).unwrap().mails);
+    }
+    assert_eq!(mails.len(), 1, "{mails:?}");
+    for other in [MailContent::PasswordChanged, MailContent::TotpRemoved] {
+        let told = ask(&mut alerts, &telling(other.clone()), NOW + MINUTE).unwrap();
+        assert_eq!(told, output(&[], &[other]), "a flood of roles hides no other kind");
+    }
+    for _ in 0..4 {
+        sign_in(&mut alerts, from("laptop"), NOW + MINUTE);
+    }
+    for device in ["phone", "tablet", "desk"] {
+        sign_in(&mut alerts, from(device), NOW + MINUTE);
+    }
+    let digest = Command::SendDigest { account: "ana".to_owned(), to: from("x").to };
+    let due = NOW + MINUTE + FOLDED_FOR;
+    let told = [MailContent::AlertDigest { folded: 2 }, MailContent::NoticeDigest { folded: 99 }];
+    assert_eq!(ask(&mut alerts, &digest, due), Ok(output(&[], &told)));
+    assert_eq!(ask(&mut alerts, &role(1), due), Ok(output(&[], &[])), "a digest is a mail as well");
+    let later = due + FOLDED_FOR;
+    let next = alerts.decide(&role(2), later);
+    let mail = Mail::read(&next.effects.dispatches[0].payload).unwrap();
+    assert_eq!((mail.content.kind(), mail.others), ("role-granted", 1));
+    for number in 0..3 {
+        ask(&mut alerts, &role(number), later).unwrap();
+    }
+    let kept = serde_json::to_string(&alerts).unwrap();
+    assert!(!kept.contains("totp-removed"), "what is over is not kept: {kept}");
+}
+
+#[test]
+fn a_former_address_is_told_at_once_what_was_counted_and_the_next_one_begins_anew() {
+    let mut alerts = AccountAlerts::default();
+    let changed = || telling(MailContent::EmailChanged);
+    let told = [MailContent::EmailChanged];
+    for _ in 0..3 {
+        assert_eq!(ask(&mut alerts, &changed(), NOW), Ok(output(&[], &told)), "each is mailed");
+    }
+    for number in 0..5 {
+        ask(&mut alerts, &role(number), NOW).unwrap();
+    }
+    let told = [MailContent::EmailChanged, MailContent::NoticeDigest { folded: 4 }];
+    assert_eq!(ask(&mut alerts, &changed(), NOW), Ok(output(&[], &told)));
+    assert_eq!(
+        (alerts.listings(), ask(&mut alerts, &role(9), NOW).unwrap().mails.len()),
+        (vec![], 1)
+    );
+    for content in [MailContent::AccountRecovered, MailContent::AccountRecovered] {
+        assert_eq!(ask(&mut alerts, &telling(content), NOW).unwrap().mails.len(), 1);
+    }
+}
+
+#[test]
+fn in_another_epoch_of_the_person_no_device_of_a_former_one_is_known() {
+    let mut alerts = with_laptop();
+    sign_in(&mut alerts, from("phone"), NOW);
+    let anew = |device| SignIn { epoch: 1, ..from(device) };
+    let late = NOW + 2 * FOLDED_FOR;
+    let told = output(&["sign_in.new_device"], &[MailContent::NewDevice]);
+    assert_eq!(sign_in(&mut alerts, anew("phone"), late), told, "a thief's browser is new as well");
+    assert_eq!(sign_in(&mut alerts, anew("phone"), late), output(&[], &[]));
+    assert_eq!(sign_in(&mut alerts, anew("laptop"), late).records, ["sign_in.new_device"]);
+    assert_eq!(alerts.devices(), 2);
 }

@@ -65,6 +65,7 @@ fn approve(client_id: &str, account: &str) -> Command {
         asserted: true,
         in_flow: false,
         requirements: Vec::new(),
+        mail: None,
     }))
 }
 

@@ -57,6 +57,7 @@ impl ApprovalSaid {
             asserted: self.asserted,
             in_flow: true,
             requirements: Vec::new(),
+            mail: None,
         };
         self.command(backchannel_request::Command::Approve(Box::new(approval)))
     }

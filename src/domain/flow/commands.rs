@@ -14,6 +14,7 @@ use crate::domain::{
     person::Person,
     session::{self, Session},
 };
+use std::iter;
 
 /// A membership that an accepted invitation gives, as far as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,12 +30,17 @@ pub struct Joining {
     pub requirements: Vec<Requirement>,
 }
 
-/// Changes an account.
-pub(super) fn change(account: &str, command: account::Command) -> SubCommand<Flow> {
-    SubCommand::insisting::<Account>(account, command, |refusal| match refusal {
+/// Changes an account, and tells its person where the command says so.
+pub(super) fn change(
+    account: &str,
+    command: account::Command,
+) -> impl Iterator<Item = SubCommand<Flow>> {
+    let (command, mail) = command.parted();
+    let change = SubCommand::insisting::<Account>(account, command, |refusal| match refusal {
         account::Refusal::PasskeyRefused => Refusal::PasskeyRefused,
         _ => Refusal::AccountRefused,
-    })
+    });
+    iter::once(change).chain(mail.map(|mail| account_alerts::tell(account, &mail)))
 }
 
 /// Spends the link of an alert.
@@ -69,9 +75,14 @@ pub(super) fn unlink(identity: &str) -> SubCommand<Flow> {
     SubCommand::insisting::<ExternalIdentity>(identity, unlink, |_| Refusal::AccountRefused)
 }
 
-/// Writes down that a passkey was used, or that a code is spent.
-pub(super) fn spend(account: &str, command: account::Command) -> SubCommand<Flow> {
-    SubCommand::insisting::<Account>(account, command, |_| Refusal::Spent)
+/// Writes down that a passkey was used, or that a code is spent, and tells the person where the command says so.
+pub(super) fn spend(
+    account: &str,
+    command: account::Command,
+) -> impl Iterator<Item = SubCommand<Flow>> {
+    let (command, mail) = command.parted();
+    let spend = SubCommand::insisting::<Account>(account, command, |_| Refusal::Spent);
+    iter::once(spend).chain(mail.map(|mail| account_alerts::tell(account, &mail)))
 }
 
 fn session(id: &str, command: session::Command) -> SubCommand<Flow> {

@@ -76,7 +76,7 @@ pub use rules::{ProofStep, Role, Rules};
 pub use seed::{ApprovalSought, Channel, Invited, OperatorLink, Seed, SignedIn};
 pub use step::{
     AccountProof, AccountSeen, Command, Finished, FinishedSession, Fresh, Material, Moment, Notice,
-    Reply, Selected, SessionChange, SignOnOffer, SignOnProof, Step,
+    NoticeMessage, Reply, Selected, SessionChange, SignOnOffer, SignOnProof, Step,
 };
 
 use super::{

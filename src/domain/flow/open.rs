@@ -346,6 +346,8 @@ impl Open {
             {
                 Decision::refuse(Refusal::NotNow)
             }
+            // There is a client to block only where one asks for an approval.
+            Step::Block { .. } if next.approval.is_none() => Decision::refuse(Refusal::NotNow),
             Step::Block { .. } => next.fail_blocking(Denial::ConsentRefused, true),
             Step::Decide { allow: false, .. } => next.fail(Denial::ConsentRefused),
             Step::Decide { allow: true, material, .. } => next.settle(material, rules, true, now),

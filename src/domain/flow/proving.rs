@@ -180,7 +180,7 @@ impl Open {
             None => decision,
         };
         let uses = proved.uses.clone().map(|command| commands::spend(&proved.account, command));
-        let decision = uses.into_iter().fold(decision, Decision::commanding);
+        let decision = uses.into_iter().flatten().fold(decision, Decision::commanding);
         proved.requirement().into_iter().fold(decision, Decision::requiring)
     }
 
@@ -222,7 +222,7 @@ impl Open {
         let mut decision = self.settle(material, rules, false, now);
         // An account that is made here is made before anything else is asked of it.
         let change = |command| commands::change(&person.account, command);
-        decision.commands.splice(0..0, changes.into_iter().map(change));
+        decision.commands.splice(0..0, changes.into_iter().flat_map(change));
         // Another person may have linked them.
         decision.commands.extend(replaced.map(|id| commands::unlink(id)));
         // A device of the former holder of the account is none of the person's.

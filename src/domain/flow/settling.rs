@@ -1,13 +1,14 @@
 //! What follows from all that is known: a question, or the end.
 
 use super::{
-    AccountSeen, Event, Finished, FinishedSession, Flow, Material, Moment, Notice, Open, Over,
-    Refusal, Reply, Rules, SessionChange, Stage, StepUpRequest, commands,
+    AccountSeen, Event, Finished, FinishedSession, Flow, Material, Moment, Notice, NoticeMessage,
+    Open, Over, Refusal, Reply, Rules, SessionChange, Stage, StepUpRequest, commands,
     goal::{Case, Ending, InSession, Next, Question, SessionEnding},
 };
 use crate::domain::{
     Decision, Fingerprint, Record, Requirement, SubCommand, Timestamp,
     account::{self, Account, Known},
+    account_alerts,
     assurance::{AuthenticatorId, amr},
     authorization::Denial,
     grant::Grant,
@@ -199,7 +200,7 @@ impl Open {
         let reply = Reply::over(over.clone());
         let mut decision = Decision::accept(vec![Event::Ended(Box::new(over))], reply);
         for command in changes.into_iter().chain(kept) {
-            decision = decision.commanding(commands::change(account, command));
+            decision = commands::change(account, command).fold(decision, Decision::commanding);
         }
         if let Some(invitation) = accepts {
             let applicant = self.applicant.as_ref().map(|applicant| applicant.email.clone());
@@ -217,6 +218,7 @@ impl Open {
             decision = link.link(decision, account, now);
         }
         let approved = grant.as_ref().and_then(|grant| self.approves(grant));
+        let is_approved = approved.is_some();
         decision = approved.into_iter().fold(decision, Decision::commanding);
         if touched {
             decision = go_on(decision, &person, &session, (fresh.session_token, told.clone()));
@@ -272,7 +274,8 @@ impl Open {
             decision = decision.requiring(account);
         }
         let decision = material.tell(Moment::Ended, decision);
-        let decision = if consents { material.tell(Moment::Allowed, decision) } else { decision };
+        let allows = consents || is_approved;
+        let decision = if allows { material.tell(Moment::Allowed, decision) } else { decision };
         requirements.into_iter().fold(decision, Decision::requiring)
     }
 
@@ -290,7 +293,12 @@ impl Material {
     /// Leaves the messages that belong to this moment.
     pub(super) fn tell(&self, when: Moment, decision: Decision<Flow>) -> Decision<Flow> {
         let due = self.notices.iter().filter(|notice| notice.when == when);
-        due.fold(decision, |decision, Notice { message, .. }| decision.dispatching(message.clone()))
+        due.fold(decision, |decision, Notice { message, .. }| match message {
+            NoticeMessage::Dispatch(message) => decision.dispatching(message.clone()),
+            NoticeMessage::Folded { account, mail } => {
+                decision.commanding(account_alerts::tell(account, mail))
+            }
+        })
     }
 }
 

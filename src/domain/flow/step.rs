@@ -11,6 +11,7 @@ use crate::domain::{
     assurance::{AuthenticatorId, Authenticators, Method, SingleSignOn, Worth},
     authorization::AuthorizationFacts,
     installation::SignOuts,
+    message::Mail,
     person::Person,
     upstream_session,
 };
@@ -308,7 +309,24 @@ pub struct AccountSeen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub when: Moment,
-    pub message: Dispatch,
+    pub message: NoticeMessage,
+}
+
+/// What is left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoticeMessage {
+    /// It goes as it is.
+    Dispatch(Dispatch),
+    /// The account's alerts say whether it goes, or is counted with others of its kind.
+    Folded { account: String, mail: Box<Mail> },
+}
+
+impl Notice {
+    /// A mail of which one is sent in an hour.
+    pub fn folded(when: Moment, known: &account::Known, mail: Mail) -> Self {
+        let (account, mail) = (known.id.clone(), Box::new(mail));
+        Self { when, message: NoticeMessage::Folded { account, mail } }
+    }
 }
 
 /// How far a flow has come.

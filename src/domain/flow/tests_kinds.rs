@@ -64,7 +64,8 @@ fn telling(version: i64, epoch: u64) -> Box<Material> {
     let notice = |when, text: &str| {
         let (payload, expires_at) = (Secret::new(text), LATER);
         let (class, key) = (DeliveryClass::Notice, DeliveryKey::installation());
-        Notice { when, message: Dispatch { topic: "mail", class, key, payload, expires_at } }
+        let message = Dispatch { topic: "mail", class, key, payload, expires_at };
+        Notice { when, message: NoticeMessage::Dispatch(message) }
     };
     let notices = vec![notice(Moment::Proved, "started"), notice(Moment::Ended, "recovered")];
     let account = account_seen(version, epoch);

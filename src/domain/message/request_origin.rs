@@ -25,6 +25,8 @@ pub struct RequestOrigin {
 pub enum Asker {
     /// An operator, by a command.
     Operator,
+    /// Others who look after an organization: where they are is not told.
+    Administrators,
     /// The application by this name sent the person.
     Application(String),
     /// An application that registered itself did. Its name is not repeated: it could say anything, to
@@ -42,8 +44,16 @@ impl RequestOrigin {
 
     /// What an operator asks for.
     pub fn by_operator(at: Timestamp) -> Self {
-        let (by, device, network) = (Some(Asker::Operator), DeviceKind::default(), None);
-        Self { at, by, device, network, place: None }
+        Self::by_others(Asker::Operator, at)
+    }
+
+    /// What others do to an account of which they are not the person, as its history tells it.
+    pub fn by_administrators(at: Timestamp) -> Self {
+        Self::by_others(Asker::Administrators, at)
+    }
+
+    fn by_others(by: Asker, at: Timestamp) -> Self {
+        Self { at, by: Some(by), device: DeviceKind::default(), network: None, place: None }
     }
 }
 
@@ -69,5 +79,7 @@ mod tests {
     fn an_operator_asks_from_nowhere() {
         let asked = RequestOrigin::by_operator(NOW);
         assert_eq!((asked.by, asked.network), (Some(Asker::Operator), None));
+        let others = RequestOrigin::by_administrators(NOW);
+        assert_eq!((others.by, others.network), (Some(Asker::Administrators), None));
     }
 }

@@ -5,12 +5,12 @@ use crate::{
     actors::{CommitError, MultiCommit},
     domain::{
         Machine,
-        account::Account,
+        account_alerts::{AccountAlerts, Command::Tell},
         authority::Permission,
         invitation::{Command, Invitation},
         message::MailContent,
     },
-    http::{answer::error::Problem, people::notice::notice},
+    http::{answer::error::Problem, people::notice::mail},
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -106,10 +106,12 @@ impl Change {
     ) -> Result<(), Problem> {
         let seen = call.app.views.accounts.look(account).await?;
         let known = seen.machine.known();
-        let told = known.and_then(|known| notice(&call.app, &call.caller.context, known, content));
-        if let Some(tell) = told {
-            // One that is suspended is told nothing.
-            let _told = self.commit.decide::<Account>(account, &tell).await?;
+        // One that is suspended is told nothing.
+        let known = known.filter(|known| !known.is_suspended());
+        let mail = known.and_then(|known| mail(&call.app, &call.caller.context, known, content));
+        if let Some(mail) = mail {
+            let tell = Tell { account: account.to_owned(), mail: Box::new(mail) };
+            let _told = self.commit.decide::<AccountAlerts>(account, &tell).await?;
         }
         Ok(())
     }

@@ -43,7 +43,7 @@ pub async fn message(
         };
         let asked = RequestOrigin { by: Some(by), ..RequestOrigin::by_request(context, now) };
         let content = MailContent::Approval { link: link() };
-        let mail = Mail { to, locale, content, asked: None, report: None }.asked(asked);
+        let mail = Mail::new(to, locale, content).asked(asked);
         return Some(mail.dispatch(expires_at).keyed(key));
     }
     let to = account.verified_phone().filter(|_| channels.sms)?.to_owned();

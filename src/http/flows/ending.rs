@@ -9,6 +9,7 @@
 //!    not known, the flow itself tells whether it was ours.
 
 use super::{
+    agent_notice,
     answering::{ActingPerson, answer, changes, draw},
     approval,
     browser_sessions::{adds, is_in_chosen},
@@ -35,15 +36,9 @@ use crate::{
             PendingLink, RECOVERY, REPORT, Selected, SessionChange, Step,
         },
         installation::SelfService,
-        message::{MailContent, NOTICE_LIFETIME},
         session::{self, Session},
     },
-    http::{
-        answer::error::Problem,
-        app::App,
-        clients,
-        people::{notice, session as sessions},
-    },
+    http::{answer::error::Problem, app::App, clients, people::session as sessions},
 };
 use zeroize::Zeroizing;
 
@@ -230,12 +225,13 @@ async fn take_again(
             Some(invited) => Some(invited::joining(app, invited, (asking.account, known)).await?),
             None => None,
         };
-        let notices = notices(app, opened, known, &asking.answer).await?;
+        let notices = notices(app, opened, known, request.client_id()).await?;
         let methods = known.map(Known::methods).unwrap_or_default();
         let replaces = recovers && matches!(asking.answer, StepAnswer::Enrolled(_));
         let identities =
             if replaces { linking::own(app, asking.account).await? } else { Vec::new() };
-        let sign_in = sign_in_alert::of(app, opened, (asking.account, known), &drawn).await;
+        let person = (asking.account, known, account.epoch);
+        let sign_in = sign_in_alert::of(app, opened, person, &drawn).await;
         let material = Material {
             facts,
             approval: approval.clone(),
@@ -302,29 +298,17 @@ async fn notices(
     app: &App,
     opened: &Opened,
     known: Option<&Known>,
-    answer: &StepAnswer,
+    client_id: Option<&str>,
 ) -> Result<Vec<Notice>, HydrateError> {
-    if let StepAnswer::Decided { step: "consent", allow: true } = answer {
-        return Ok(agent_notice(app, opened, known).await.into_iter().collect());
-    }
-    match &*opened.seed.kind {
-        RECOVERY | REPORT => Ok(stop::notices(app, opened, known)),
-        LINK => linking::notices(app, opened, known).await,
+    match (&*opened.seed.kind, known, client_id) {
+        (RECOVERY | REPORT, ..) => Ok(stop::notices(app, opened, known)),
+        (LINK, ..) => linking::notices(app, opened, known).await,
+        (_, Some(known), Some(client_id)) => {
+            let mail = agent_notice::mail(app, &opened.context, known, client_id).await;
+            Ok(mail.map(|mail| Notice::folded(Moment::Allowed, known, mail)).into_iter().collect())
+        }
         _ => Ok(Vec::new()),
     }
-}
-
-/// Returns what a person is told who lets an agent act for them.
-async fn agent_notice(app: &App, opened: &Opened, known: Option<&Known>) -> Option<Notice> {
-    let client_id = &opened.seed.request.as_ref()?.wanted.client_id;
-    // Without its name the person sees it in their account all the same.
-    let seen = clients::find_in_flow(app, client_id, false).await.ok()?;
-    let agent = seen.machine.known().filter(|client| client.leash.is_some())?;
-    let name = agent.metadata.client_name.clone();
-    let content = MailContent::AgentAllowed { agent: name.unwrap_or_else(|| client_id.clone()) };
-    let mail = notice::mail(app, &opened.context, known?, content)?;
-    let message = mail.dispatch(app.clock.now() + NOTICE_LIFETIME);
-    Some(Notice { when: Moment::Allowed, message })
 }
 
 /// Shows a flow that goes on.

@@ -4,8 +4,8 @@
 //!
 //! The browser holds a sealed cookie that names the account and a drawn id. It is no factor and
 //! proves nothing: it only says against which allowance an attempt is counted. It is void when the
-//! password has changed since, or the account was recovered. Our own pages greet the person whom it names, and alerts
-//! recognise the browser by it (adr/0141).
+//! password has changed since, or the person is in another epoch. Our own pages greet the person whom it names, and alerts
+//! recognise the browser by it, in the same epoch (adr/0141).
 
 use crate::{
     actors::HydrateError,
@@ -100,16 +100,16 @@ async fn both_proved(app: &App, source: &RequestSource, person: &Person) -> Opti
     read(app, source).filter(|former| former.a == person.account)?.f
 }
 
-/// Returns the id under which attempts of this browser against this account are counted, if the
-/// person signed in here since the password was set. An account without one was not recovered since: every
-/// recovery sets a password, or removes it and begins an epoch.
+/// Returns the id under which attempts of this browser against this account are counted, if the person signed in here
+/// since the password was set, in the epoch that they act in now: a recovery, a report and a sign-out by an operator
+/// forget every browser.
 pub async fn find(app: &App, source: &RequestSource, account: &account::Known) -> Option<String> {
     let statement = read(app, source)?;
-    let good = match account.credentials.password_since() {
-        Some(since) => statement.t >= since,
-        // Where it cannot be read the browser is not known.
-        None => statement.e == Some(account.person_epoch(app.sign_outs().await.ok()?)),
-    };
+    let since = account.credentials.password_since();
+    // Where it cannot be read the browser is not known.
+    let epoch = account.person_epoch(app.sign_outs().await.ok()?);
+    // An older cookie is of the first epoch, if of any.
+    let good = since.is_none_or(|since| statement.t >= since) && statement.e.unwrap_or(0) == epoch;
     (statement.a == account.id && good).then_some(statement.b)
 }
 

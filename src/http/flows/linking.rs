@@ -9,7 +9,7 @@ use crate::{
         connection::Connection,
         flow::{LINK, Moment, Notice, SIGN_IN},
         membership::Membership,
-        message::{MailContent, NOTICE_LIFETIME},
+        message::MailContent,
         organization::Organization,
     },
     http::{app::App, people::notice},
@@ -26,10 +26,7 @@ pub async fn notices(
     let connection = seen.machine.known().map(|known| known.name.clone()).unwrap_or_default();
     let content = MailContent::IdentityLinked { connection };
     let mail = notice::mail(app, &opened.context, known, content);
-    let expires_at = app.clock.now() + NOTICE_LIFETIME;
-    let notice =
-        mail.map(|mail| Notice { when: Moment::Ended, message: mail.dispatch(expires_at) });
-    Ok(notice.into_iter().collect())
+    Ok(mail.map(|mail| Notice::folded(Moment::Ended, known, mail)).into_iter().collect())
 }
 
 /// Lists the identities that are the account's own credentials: those of no organization.

@@ -10,6 +10,7 @@
 //! A flow's id holds, sealed, how it began ([`ticket`]), so that nothing is stored before its first
 //! step. It belongs to the channel that began it: a browser by its cookie, a program by the id.
 
+mod agent_notice;
 mod answering;
 mod approval;
 mod begin;
@@ -42,6 +43,7 @@ pub mod ticket;
 mod user_code;
 mod views;
 
+pub use agent_notice::mail as agent_mail;
 pub use approval::{ApprovalNeed, Yes, begin as begin_approval};
 pub use begin::{StepUp, Wish, begin as begin_one, post as begin, step_up};
 pub use document::{Document, FlowView, expiry};

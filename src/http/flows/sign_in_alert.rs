@@ -16,7 +16,7 @@ use crate::{
 pub(super) async fn of(
     app: &App,
     opened: &Opened,
-    (account, known): (&str, Option<&Known>),
+    (account, known, epoch): (&str, Option<&Known>, u64),
     drawn: &FreshSecrets,
 ) -> Option<Box<SignIn>> {
     if !app.alerts.enabled {
@@ -36,6 +36,7 @@ pub(super) async fn of(
     Some(Box::new(SignIn {
         account: account.to_owned(),
         device,
+        epoch,
         place,
         client_id: opened.seed.asked().map(|request| request.wanted.client_id.clone()),
         origin,

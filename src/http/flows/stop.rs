@@ -15,8 +15,8 @@ use crate::{
     domain::{
         Context,
         account::Known,
-        flow::{Command, Moment, Notice, SignOnOffer, Step},
-        message::{Mail, MailContent, NOTICE_LIFETIME, RequestOrigin},
+        flow::{Command, Moment, Notice, NoticeMessage, SignOnOffer, Step},
+        message::{Mail, MailContent, NOTICE_LIFETIME},
     },
     http::{
         answer::error::Problem,
@@ -25,7 +25,7 @@ use crate::{
             context::RequestContext, json::Json, origin::Origin, request_source::check_csrf,
         },
         limits::purpose::Purpose,
-        people::report_link,
+        people::{notice, report_link},
         routes,
     },
 };
@@ -91,13 +91,11 @@ pub fn notices(app: &App, opened: &Opened, account: Option<&Known>) -> Vec<Notic
     let to = account.map_or("", |known| known.email.as_str());
     let locale = account.and_then(Known::locale).unwrap_or(app.settings.locale);
     let now = app.clock.now();
-    let (expires_at, asked) =
-        (now + NOTICE_LIFETIME, RequestOrigin::by_request(&opened.context, now));
-    let asked = Box::new(asked);
+    let expires_at = now + NOTICE_LIFETIME;
+    let asked = notice::origin(app, &opened.context, locale);
     let notice = |when, content, report| {
-        let (to, asked) = (to.to_owned(), Some(asked.clone()));
-        let mail = Mail { to, locale, content, asked, report };
-        Notice { when, message: mail.dispatch(expires_at) }
+        let mail = Mail { report, ..Mail::new(to, locale, content) }.asked(asked.clone());
+        Notice { when, message: NoticeMessage::Dispatch(mail.dispatch(expires_at)) }
     };
     let report = account.and_then(|known| report_link::link(app, known));
     let page = app.settings.links.recovery.as_ref();

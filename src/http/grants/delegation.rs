@@ -95,7 +95,7 @@ pub async fn of_token(
 ) -> Result<Option<Good>, OAuthError> {
     let Some(delegation) = &grant.delegation else { return Ok(None) };
     let Ok(scopes) = Scopes::parse(&claims.scope) else { return Ok(None) };
-    let consents: Vec<String> = limits::consents(grant).collect();
+    let consents: Vec<String> = grant.consents().collect();
     let mut asked: Vec<(&'static str, &str)> = vec![(AccessToken::KIND, &claims.jti)];
     if let Root::Token(root) = &delegation.root {
         asked.push((AccessToken::KIND, root));

@@ -268,7 +268,7 @@ impl GoodGrant {
     /// Reads whether everything is live that a grant rests on, in one query, and what limits it.
     async fn of(app: &App, id: &str, grant: &Grant) -> Result<Option<Self>, Problem> {
         let delegation = grant.delegation.as_deref();
-        let consents: Vec<String> = limits::consents(grant).collect();
+        let consents: Vec<String> = grant.consents().collect();
         let mut asked: Vec<(&'static str, &str)> = Vec::new();
         if let Some(Root::Token(root)) = delegation.map(|one| &one.root) {
             asked.push((AccessToken::KIND, root));

@@ -8,7 +8,6 @@ use crate::{
         assurance::Acr,
         authority::Permissions,
         client::{Client, KnownClient},
-        consent::Parties,
         grant::{Grant, HeldPermissions, Limits, MembershipRef},
         membership::Membership,
         organization::{self, Organization},
@@ -134,7 +133,7 @@ pub async fn epoch(
         let Some(known) = connection.machine.known() else { return Ok(None) };
         epoch = epoch.saturating_add(known.epoch);
     }
-    for id in consents(grant) {
+    for id in grant.consents() {
         let consent = reading.see(&app.views.consents, &id).await?;
         epoch = epoch.saturating_add(consent.machine.epoch());
     }
@@ -143,16 +142,4 @@ pub async fn epoch(
         epoch = epoch.saturating_add(client.machine.held().map_or(0, |client| client.epoch));
     }
     Ok(Some(epoch))
-}
-
-/// Lists the consents between the person and every client that holds a grant or held it; a client that
-/// held it twice counts twice.
-pub fn consents(grant: &Grant) -> impl Iterator<Item = String> {
-    let organization = || grant.organization().map(str::to_owned);
-    grant.account.iter().flat_map(move |account| {
-        grant.clients().map(move |client_id| {
-            let (account, client_id) = (account.clone(), client_id.to_owned());
-            Parties { account, client_id, organization: organization() }.id()
-        })
-    })
 }

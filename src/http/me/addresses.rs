@@ -92,17 +92,11 @@ pub async fn propose_email(
     let kept = fingerprint(&app, &known.id, Channel::Email, &right);
     let expires_at = app.clock.now() + app.settings.lifetimes.one_time_code;
     let to = email.trim().to_owned();
-    let mail = Mail {
-        to: to.clone(),
-        locale: known.locale().or(caller.source.locale).unwrap_or(app.settings.locale),
-        content: if free {
-            MailContent::EmailChangeCode { code }
-        } else {
-            MailContent::EmailChangeKnown
-        },
-        asked: Some(Box::new(RequestOrigin::by_request(&caller.context, app.clock.now()))),
-        report: None,
-    };
+    let locale = known.locale().or(caller.source.locale).unwrap_or(app.settings.locale);
+    let content =
+        if free { MailContent::EmailChangeCode { code } } else { MailContent::EmailChangeKnown };
+    let asked = RequestOrigin::by_request(&caller.context, app.clock.now());
+    let mail = Mail::new(&*to, locale, content).asked(asked);
     let propose = Command::Propose {
         channel: Channel::Email,
         proposed: Box::new(Proposed::new(&*to, kept, expires_at)),

@@ -17,6 +17,7 @@ use crate::{
         backchannel_request::{Approval, Command, Deciding, Refusal, Verdict},
         flow::ApprovalAsked,
         grant::Grant,
+        message::Mail,
         session::Session,
     },
     http::{
@@ -197,7 +198,9 @@ async fn approve(
         };
         let needs = match verdict {
             Verdict::Granted { grant, requirements } => {
-                let yes = yes(&asked, &question, (grant, requirements, session));
+                let client_id = &asked.request.wanted.client_id;
+                let mail = flows::agent_mail(app, &caller.context, &account, client_id).await;
+                let yes = yes(&asked, &question, (grant, requirements, session), mail);
                 if commit(app, caller, &asked.id, yes).await? {
                     return Ok(done());
                 }
@@ -221,6 +224,7 @@ fn yes(
     asked: &ApprovalAsked,
     question: &ConsentQuestion,
     (grant, mut requirements, session): (Box<Grant>, Vec<Requirement>, &str),
+    mail: Option<Mail>,
 ) -> Command {
     let account = &*asked.request.account;
     requirements.push(Requirement::live::<Session>(session));
@@ -232,6 +236,7 @@ fn yes(
         asserted: false,
         in_flow: false,
         requirements,
+        mail: mail.map(Box::new),
     }))
 }
 

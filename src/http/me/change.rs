@@ -1,6 +1,9 @@
 //! Changes of the caller's own account, and how their refusals are answered.
 
-use super::{caller::Caller, identities};
+use super::{
+    caller::{Caller, SESSION_REQUIRED},
+    identities,
+};
 use crate::{
     actors::Failure,
     domain::account::{ClaimFault, Command, EMAIL_ADDRESSES, Reach, Refusal},
@@ -48,6 +51,7 @@ pub async fn reach_without(
 /// Has the account of the caller changed.
 pub async fn change(app: &App, caller: &Caller, command: Command) -> Result<(), Problem> {
     let account = caller.account();
+    let command = acting(app, caller, command).await?;
     let asked = app.entities.accounts.ask(&caller.context, account, command).await;
     app.views.accounts.forget(account);
     match asked {
@@ -62,8 +66,15 @@ pub async fn change(app: &App, caller: &Caller, command: Command) -> Result<(), 
     }
 }
 
+/// Returns the command as one of a person in the session that they came with, which may end before it is decided.
+pub async fn acting(app: &App, caller: &Caller, command: Command) -> Result<Command, Problem> {
+    let everyone = app.sign_outs().await?.everyone;
+    Ok(Command::Acting { epoch: caller.present.person.epoch, everyone, command: Box::new(command) })
+}
+
 pub fn refused(refusal: Refusal) -> Problem {
     match refusal {
+        Refusal::OtherEpoch => SESSION_REQUIRED,
         Refusal::NoTotp | Refusal::NoPassword | Refusal::NoPhone | Refusal::NoSuchPasskey => {
             Problem::NOT_FOUND
         }

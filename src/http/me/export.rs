@@ -49,7 +49,7 @@ pub async fn get(
         "approvals": approval_history::of_log(&happened),
         "approvals_waiting": approvals::of_account(&app, &known.id).await?,
         "blocked_clients": approvals::blocked_by(&app, &known.id).await?,
-        "history": history::told(happened, &known.id),
+        "history": history::told(&app, happened, &known.id).await?,
         "account": Overview::of(&app, &caller, known),
     });
     let mut response = private_json(&document);

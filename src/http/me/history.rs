@@ -1,11 +1,13 @@
 //! `GET /me/history`: what the security log says of the person's own account, the newest first.
 //!
 //! A page is found by an index, whatever the size of the log. Where an operator, an administrator or a
-//! server acted, neither their address nor their reason is told.
+//! server acted, neither their address nor their reason is told. Of what the person did it names the device and the
+//! place, as the mail about it does (adr/0153).
 
 use super::caller::SignedIn;
 use crate::{
-    domain::Timestamp,
+    actors::HydrateError,
+    domain::{DeviceKind, Timestamp, account::Known},
     http::{
         answer::{error::Problem, private_json},
         app::App,
@@ -21,6 +23,7 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::net::IpAddr;
 use url::form_urlencoded;
 
 /// How many entries a page has at most, and where the caller says nothing.
@@ -83,7 +86,7 @@ pub async fn list(
     let next = rows.last().filter(|_| more).map(|last| cursor(&last.place));
     // A page may have fewer entries than it could.
     rows.retain(|row| caller.reaches(row.organization.as_deref()));
-    let items = told(rows, account);
+    let items = told(&app, rows, account).await?;
     Ok(private_json(&match next {
         Some(next) => json!({ "items": items, "next_cursor": next }),
         None => json!({ "items": items }),
@@ -96,8 +99,15 @@ pub async fn newest(app: &App, account: &str, most: u32) -> Result<Vec<LogEntry>
 }
 
 /// Says what happened, as the person reads it.
-pub fn told(rows: Vec<LogEntry>, account: &str) -> Vec<Happened> {
-    rows.into_iter().map(|row| Happened::of(row, account)).collect()
+pub async fn told(
+    app: &App,
+    rows: Vec<LogEntry>,
+    account: &str,
+) -> Result<Vec<Happened>, HydrateError> {
+    let seen = app.views.accounts.look(account).await?;
+    let locale = seen.machine.known().and_then(Known::locale).unwrap_or(app.settings.locale);
+    let place = |address| app.alerts.geo.place(address, locale).name;
+    Ok(rows.into_iter().map(|row| Happened::of(row, account, place)).collect())
 }
 
 impl HistoryRequest {
@@ -121,7 +131,7 @@ impl HistoryRequest {
 }
 
 impl Happened {
-    fn of(row: LogEntry, account: &str) -> Self {
+    fn of(row: LogEntry, account: &str, place_of: impl Fn(IpAddr) -> Option<String>) -> Self {
         let LogEntry { place, event, organization, detail, .. } = row;
         let mut detail: Map<String, Value> = serde_json::from_str(&detail).unwrap_or_default();
         let mut context = match detail.remove("context") {
@@ -140,6 +150,15 @@ impl Happened {
         if !own && let Some(kind) = kind {
             actor = Some(json!({ "type": kind }));
             context.clear();
+        }
+        // A row of a sign-in says it as it was then.
+        let said = |name: &str| context.get(name).and_then(Value::as_str);
+        let device = said("user_agent").and_then(|agent| DeviceKind::of(agent).name());
+        let is_at = said("address").and_then(|address| place_of(address.parse().ok()?));
+        for (name, known) in [("device", device), ("place", is_at)] {
+            if let Some(known) = known {
+                detail.entry(name).or_insert_with(|| known.into());
+            }
         }
         Self {
             id: identify(&place),
@@ -213,14 +232,21 @@ mod tests {
             kind: "account".to_owned(),
             id: "ana".to_owned(),
             detail: json!({ "account": "ana", "passkey": "p", "context": {
-                "actor": actor, "address": "203.0.113.9", "reason": "r", "user_agent": "u" } })
+                "actor": actor, "address": "203.0.113.9", "reason": "r",
+                "user_agent": "Firefox/140.0 (Windows NT 10.0)" } })
             .to_string(),
         };
-        let own = Happened::of(row(json!({ "type": "person", "id": "ana" })), "ana");
+        let place = |_| Some("Lisbon, Portugal".to_owned());
+        let own = Happened::of(row(json!({ "type": "person", "id": "ana" })), "ana", place);
         assert_eq!(own.address, Some(json!("203.0.113.9")));
-        assert_eq!(Value::Object(own.detail), json!({ "passkey": "p" }));
+        let detail =
+            json!({ "passkey": "p", "device": "Firefox, Windows", "place": "Lisbon, Portugal" });
+        assert_eq!(Value::Object(own.detail), detail);
+        let silent = Happened::of(row(Value::Null), "ana", |_| None);
+        assert_eq!(silent.detail.get("place"), None);
         for other in [json!({ "type": "person", "id": "eva" }), json!({ "type": "operator" })] {
-            let told = Happened::of(row(other.clone()), "ana");
+            let told = Happened::of(row(other.clone()), "ana", place);
+            assert_eq!(Value::Object(told.detail), json!({ "passkey": "p" }));
             assert_eq!(told.actor, Some(json!({ "type": other["type"] })));
             assert_eq!((told.address, told.user_agent), (None, None));
         }

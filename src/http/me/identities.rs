@@ -3,7 +3,7 @@
 
 use super::{
     EntryId, Items,
-    caller::{Caller, SignedIn},
+    caller::{Caller, SESSION_REQUIRED, SignedIn},
     change::{LAST_WAY_IN, reach_without},
     step_up,
 };
@@ -12,6 +12,7 @@ use crate::{
     domain::{
         Requirement,
         account::{Account, Known, Reach},
+        account_alerts::{AccountAlerts, Command::Tell},
         connection,
         external_identity::{Cause, Command, ExternalIdentity, Linked},
         message::MailContent,
@@ -20,7 +21,7 @@ use crate::{
         answer::error::Problem,
         app::App,
         flows::{ConnectionName, sign_on::identities_of},
-        people::notice::notice,
+        people::notice::mail,
         time::rfc3339,
     },
 };
@@ -127,7 +128,10 @@ async fn unlink(
 ) -> Result<Result<(), CommitError>, Problem> {
     let mut commit = app.multi_commit(&caller.context);
     let known: Option<Known> = commit.look::<Account>(caller.account()).await?.known().cloned();
-    let known = known.ok_or(Problem::NOT_FOUND)?;
+    let sign_outs = app.sign_outs().await?;
+    let honours =
+        |known: &Known| known.honours(caller.present.person.epoch, sign_outs, app.clock.now());
+    let known = known.filter(honours).ok_or(SESSION_REQUIRED)?;
     if linked.organization.is_none() {
         let reach = reach_without(app, caller.account(), Some(&linked.id)).await?;
         if !known.has_way_in(&reach) {
@@ -145,8 +149,9 @@ async fn unlink(
     let connection = seen.machine.known().map(|known| known.name.clone()).unwrap_or_default();
     let content = MailContent::IdentityUnlinked { connection };
     // A person who did not do it learns of it at once.
-    if let Some(tell) = notice(app, &caller.context, &known, content) {
-        let _told = commit.decide::<Account>(&known.id, &tell).await?;
+    if let Some(mail) = mail(app, &caller.context, &known, content) {
+        let tell = Tell { account: known.id.clone(), mail: Box::new(mail) };
+        let _told = commit.decide::<AccountAlerts>(&known.id, &tell).await?;
     }
     Ok(commit.commit().await)
 }

@@ -5,7 +5,7 @@
 
 use super::{
     caller::{Caller, SESSION_REQUIRED},
-    change::refused,
+    change::{acting, refused},
 };
 use crate::{
     actors::Failure,
@@ -56,6 +56,7 @@ pub async fn change_and_renew(
         method,
     });
     let command = Command::Renewing { command: Box::new(command), renewal };
+    let command = acting(app, caller, command).await?;
     let asked = app.entities.accounts.ask(&caller.context, caller.account(), command).await;
     app.views.accounts.forget(caller.account());
     app.views.sessions.forget(id);

@@ -47,7 +47,7 @@ impl InvitationDraft {
             roles,
             token: token.fingerprint,
             inviter: Some(inviter),
-            mail: Some(Mail { to: email, locale, content, asked: None, report: None }),
+            mail: Some(Mail::new(email, locale, content)),
         };
         (id, Command::Make(Box::new(make)))
     }

@@ -2,22 +2,12 @@
 
 use crate::{
     domain::{
-        Context, Locale,
+        Actor, Context, Locale,
         account::{Command, Known},
         message::{Mail, MailContent, RequestOrigin},
     },
     http::{app::App, people::report_link},
 };
-
-/// Returns the change of the account that leaves the mail; none where no mail can be sent.
-pub fn notice(
-    app: &App,
-    context: &Context,
-    known: &Known,
-    content: MailContent,
-) -> Option<Command> {
-    mail(app, context, known, content).map(|mail| Command::Tell(Box::new(mail)))
-}
 
 /// Returns a change that is made alone, and that leaves the mail with it where mail can be sent.
 pub fn telling(
@@ -33,12 +23,22 @@ pub fn telling(
     }
 }
 
-/// Returns the mail; none where no mail can be sent.
+/// Returns the mail; none where no mail can be sent. Where others act than the person, it does not tell where they are.
 pub fn mail(app: &App, context: &Context, known: &Known, content: MailContent) -> Option<Mail> {
-    let (to, locale) = (known.email.clone(), known.locale().unwrap_or(app.settings.locale));
-    let asked = Some(Box::new(origin(app, context, locale)));
+    let locale = known.locale().unwrap_or(app.settings.locale);
+    let is_own = match context.actor() {
+        None => true,
+        Some(Actor::Person(id)) => *id == known.id,
+        Some(_) => false,
+    };
+    let asked = if is_own {
+        origin(app, context, locale)
+    } else {
+        RequestOrigin::by_administrators(app.clock.now())
+    };
     let report = report_link::link(app, known);
-    app.channels().mail.then_some(Mail { to, locale, content, asked, report })
+    let mail = Mail { report, ..Mail::new(&*known.email, locale, content) }.asked(asked);
+    app.channels().mail.then_some(mail)
 }
 
 /// Says from where a request comes, and where that is, in words of this language.

@@ -39,6 +39,9 @@ impl FactWords<'_> {
             Some(Asker::Operator) => {
                 tell("fact-by", self.say("by-operator", &[("host", self.host)])?)?;
             }
+            Some(Asker::Administrators) => {
+                tell("fact-by", self.say("by-administrators", &[])?)?;
+            }
             Some(Asker::Application(name)) => tell("fact-application", name.clone())?,
             Some(Asker::SelfRegistered) => {
                 tell("fact-application", self.say("by-self-registered", &[])?)?;

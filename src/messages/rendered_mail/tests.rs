@@ -47,12 +47,12 @@ fn contents() -> Vec<MailContent> {
         C::RecoveryCodesMade,
         C::RecoveryCodeUsed,
         C::AccountRecovered,
-        C::NewDevice { others: 0 },
-        C::NewDevice { others: 1 },
-        C::ImpossibleTravel { others: 0 },
-        C::ImpossibleTravel { others: 123_456 },
+        C::NewDevice,
+        C::ImpossibleTravel,
         C::AlertDigest { folded: 1 },
         C::AlertDigest { folded: 99 },
+        C::NoticeDigest { folded: 1 },
+        C::NoticeDigest { folded: 123_456 },
         C::RoleGranted { organization: name.clone(), role: name.clone() },
         C::ApiKeyMade { organization: name.clone(), name: name.clone() },
         C::AgentAllowed { agent: name },
@@ -62,7 +62,7 @@ fn contents() -> Vec<MailContent> {
 
 fn render(locale: Locale, content: MailContent) -> Option<RenderedMail> {
     let asked = Some(Box::new(asked(Some(Asker::Application(HOSTILE.to_owned())))));
-    let mail = Mail { to: "ana@acme.test".to_owned(), locale, content, asked, report: None };
+    let mail = Mail { asked, ..Mail::new("ana@acme.test", locale, content) };
     RenderedMail::of(&mail, HOST, &Wording::of_mail())
 }
 
@@ -79,8 +79,7 @@ fn asked(by: Option<Asker>) -> RequestOrigin {
 /// The lines between the note and the footer.
 fn facts(locale: Locale, asked: RequestOrigin) -> Vec<String> {
     let content = MailContent::TotpEnrolled;
-    let mail = Mail { to: "ana@acme.test".to_owned(), locale, content, asked: None, report: None }
-        .asked(asked);
+    let mail = Mail::new("ana@acme.test", locale, content).asked(asked);
     let mail = RenderedMail::of(&mail, HOST, &Wording::of_mail()).unwrap();
     let parts: Vec<&str> = mail.text.split("\n\n").collect();
     assert_eq!(parts.len(), 4, "{}", mail.text);
@@ -126,8 +125,7 @@ fn a_mail_says_who_asked_from_where_and_when() {
 #[test]
 fn a_mail_of_which_nothing_is_known_says_nothing_more() {
     let content = MailContent::Test;
-    let (to, locale) = ("ana@acme.test".to_owned(), Locale::English);
-    let mail = Mail { to, locale, content, asked: None, report: None };
+    let mail = Mail::new("ana@acme.test", Locale::English, content);
     let mail = RenderedMail::of(&mail, HOST, &Wording::of_mail()).unwrap();
     assert_eq!(mail.text.matches("\n\n").count(), 2, "{}", mail.text);
     assert!(!mail.text.contains("Time"), "{}", mail.text);
@@ -165,7 +163,7 @@ fn in_every_mail_the_code_or_the_link_stands_alone_and_no_other_line_does() {
 fn render_with_report(locale: Locale, content: MailContent, report: &str) -> Option<RenderedMail> {
     let asked = RequestOrigin { place: Some(HOSTILE.to_owned()), ..asked(None) };
     let (asked, report) = (Some(Box::new(asked)), Some(ReportLink::new(report)));
-    let mail = Mail { to: "ana@acme.test".to_owned(), locale, content, asked, report };
+    let mail = Mail { asked, report, ..Mail::new("ana@acme.test", locale, content) };
     RenderedMail::of(&mail, HOST, &Wording::of_mail())
 }
 
@@ -258,5 +256,25 @@ fn a_mail_is_one_card_that_has_colours_for_the_dark() {
             assert!(html.contains("prefers-color-scheme:dark") && html.contains("max-width:480px"));
             assert!(html.lines().all(|line| line.len() < 998), "a line of a mail is short");
         }
+    }
+}
+
+#[test]
+fn a_mail_says_how_many_of_its_kind_were_not_sent_before_it() {
+    for (locale, expected) in [
+        (Locale::English, ["one more of the same kind", "123456 more of the same kind"]),
+        (Locale::Portuguese, ["mais um igual", "mais 123456 iguais"]),
+    ] {
+        let text = |others| {
+            let mail = Mail::new("ana@acme.test", locale, MailContent::TotpRemoved);
+            RenderedMail::of(&Mail { others, ..mail }, HOST, &Wording::of_mail()).unwrap().text
+        };
+        let alone = text(0);
+        for (others, expected) in [1, 123_456].into_iter().zip(expected) {
+            let said = text(others);
+            assert!(said.contains(expected) && said.len() > alone.len(), "{said}");
+            assert_eq!(standing_alone(&said), [""; 0], "{said}");
+        }
+        assert!(!alone.contains(expected[0]) && !alone.contains(" 0 "), "{alone}");
     }
 }

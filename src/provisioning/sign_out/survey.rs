@@ -5,10 +5,12 @@ use crate::{
     actors::{HydrateError, Placed, hydrate, hydrate_page_of_all},
     domain::{
         Machine as _, Timestamp,
-        account::{Account, Known},
+        account::{ACCOUNTS, Account, Known},
         api_key::{API_KEYS, ApiKey, Issuer},
         client::Client,
-        grant::Grant,
+        connection::Connection,
+        consent::Consent,
+        grant::{Grant, MembershipRef},
         installation::{INSTALLATION_ID, Installation, SignOuts},
         membership::{MEMBERS, Membership},
         organization::{self, Organization},
@@ -19,7 +21,10 @@ use crate::{
     store::Store,
     system::Workbench,
 };
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 /// How many entries are read at once.
 const PAGE: u32 = 500;
@@ -34,8 +39,8 @@ pub(super) struct Survey<'a> {
     now: Timestamp,
     /// The epochs of clients that were met.
     clients: HashMap<String, u64>,
-    /// The epochs of people in organizations that were met.
-    homes: HashMap<String, u64>,
+    /// The organizations that were met; none where there is none, or it is suspended.
+    homes: HashMap<String, Option<Arc<organization::Known>>>,
 }
 
 /// What a client holds.
@@ -86,37 +91,59 @@ impl<'a> Survey<'a> {
         Ok(count)
     }
 
-    /// Counts what its members have granted there, and their sessions in which enough was proved to speak for it.
+    /// Counts what people have granted there, and their sessions in which enough was proved to speak for it: those of its
+    /// members, and of the administrators of all organizations (adr/0079).
     pub(super) async fn of_organization(
         &mut self,
         home: organization::Known,
     ) -> Result<SignOutCount, HydrateError> {
-        let slug = home.slug.as_str();
-        self.homes.insert(home.slug.clone(), home.person_epoch());
+        let home = Arc::new(home);
+        let present = Some(home.clone()).filter(|home| home.enabled);
+        self.homes.insert(home.slug.clone(), present);
         let mut count = SignOutCount::default();
-        let mut members = Entries::<Membership>::in_store(self.store, MEMBERS, slug);
+        let mut counted = HashSet::new();
+        let mut members = Entries::<Membership>::in_store(self.store, MEMBERS, &home.slug);
         while let Some((_, member)) = members.next().await? {
             let Some(member) = member.known().filter(|member| member.enabled) else { continue };
             let account = hydrate::<Account>(self.store, &member.account).await?;
             let Some(known) = account.machine.known() else { continue };
-            let mut sessions = Entries::<Session>::in_store(self.store, SESSIONS, &known.id);
-            while let Some((_, session)) = sessions.next().await? {
-                let counts = session.owned_by(&known.id, self.now).is_some_and(|open| {
-                    let proved = open.person_at(self.now).evidence;
-                    let proved = proved.since_sign_out(slug, home.signed_out);
-                    proved.at(Some(slug), self.now).level(self.now).is_some()
-                });
-                count.sessions += u64::from(counts && self.is_open(&session, known));
-            }
-            for list in GRANTED {
-                let mut families = Entries::<TokenFamily>::in_store(self.store, list, &known.id);
-                while let Some((_, family)) = families.next().await? {
-                    let is_there = |grant: &Grant| grant.organization() == Some(slug);
-                    count.families += u64::from(self.is_good(&family, known, is_there).await?);
-                }
-            }
+            self.count_there(&home, known, &mut count).await?;
+            counted.insert(member.account.clone());
+        }
+        let mut accounts = Pages::<Account>::of(self.store, ACCOUNTS);
+        while let Some((_, account)) = accounts.next().await? {
+            let administers = |known: &&Known| known.administers && !counted.contains(&known.id);
+            let Some(known) = account.machine.known().filter(administers) else { continue };
+            self.count_there(&home, known, &mut count).await?;
         }
         Ok(count)
+    }
+
+    /// Counts what one person has there.
+    async fn count_there(
+        &mut self,
+        home: &organization::Known,
+        known: &Known,
+        count: &mut SignOutCount,
+    ) -> Result<(), HydrateError> {
+        let slug = home.slug.as_str();
+        let mut sessions = Entries::<Session>::in_store(self.store, SESSIONS, &known.id);
+        while let Some((_, session)) = sessions.next().await? {
+            let counts = session.owned_by(&known.id, self.now).is_some_and(|open| {
+                let proved = open.person_at(self.now).evidence;
+                let proved = proved.since_sign_out(slug, home.signed_out);
+                proved.at(Some(slug), self.now).level(self.now).is_some()
+            });
+            count.sessions += u64::from(counts && self.is_open(&session, known));
+        }
+        for list in GRANTED {
+            let mut families = Entries::<TokenFamily>::in_store(self.store, list, &known.id);
+            while let Some((_, family)) = families.next().await? {
+                let is_there = |grant: &Grant| grant.organization() == Some(slug);
+                count.families += u64::from(self.is_good(&family, known, is_there).await?);
+            }
+        }
+        Ok(())
     }
 
     pub(super) async fn of_everyone(&mut self) -> Result<SignOutCount, HydrateError> {
@@ -149,8 +176,8 @@ impl<'a> Survey<'a> {
         open.is_some_and(|open| known.honours(open.epoch(), self.sign_outs, self.now))
     }
 
-    /// Tells whether a grant of a person is good, as far as levers reach: neither it nor its session is over, and the
-    /// account, the clients and the organization are in its epoch.
+    /// Tells whether a grant of a person is good, as far as levers reach: neither it nor what it rests on is over, and the
+    /// person, the consents, the clients, the connection and the membership are in the epoch that it was given in.
     async fn is_good(
         &mut self,
         family: &TokenFamily,
@@ -163,27 +190,46 @@ impl<'a> Survey<'a> {
         if family.live_until() <= self.now || !known.admits(self.now) {
             return Ok(false);
         }
-        // The epoch of consents is in it as well, and no count ever falls.
-        let mut least = known.person_epoch(self.sign_outs);
-        for client in grant.clients() {
-            least = least.saturating_add(self.client(client).await?);
-        }
-        if grant.epoch < least {
+        let speaks = match &grant.membership {
+            Some(of) => self.speaks(of, known).await?,
+            None => true,
+        };
+        if !speaks || self.epoch(grant, known).await? != Some(grant.epoch) {
             return Ok(false);
         }
-        if let Some(of) = &grant.membership
-            && of.epoch < self.home(&of.organization).await?
-        {
-            return Ok(false);
-        }
-        let session = grant.bound_session().map(|id| (Session::KIND, id));
-        let parents = grant.parents.iter().map(|id| (TokenFamily::KIND, id.as_str()));
-        let asked: Vec<(&str, &str)> = session.into_iter().chain(parents).collect();
-        if asked.is_empty() {
-            return Ok(true);
-        }
+        let ancestors = grant.ancestors();
+        let asked: Vec<_> = ancestors.iter().map(|one| (one.kind(), one.id())).collect();
         let found = self.store.liveness(&asked).await?;
         Ok(found.iter().all(|one| one.is_some_and(|one| one.is_live(self.now))))
+    }
+
+    /// Returns the epoch in which such a grant would be given now; none where its connection is gone.
+    async fn epoch(&mut self, grant: &Grant, known: &Known) -> Result<Option<u64>, HydrateError> {
+        let mut epoch = known.person_epoch(self.sign_outs);
+        if let Some(sign_on) = &grant.sign_on {
+            let connection = hydrate::<Connection>(self.store, &sign_on.connection).await?;
+            let Some(connection) = connection.machine.known() else { return Ok(None) };
+            epoch = epoch.saturating_add(connection.epoch);
+        }
+        for id in grant.consents() {
+            let consent = hydrate::<Consent>(self.store, &id).await?;
+            epoch = epoch.saturating_add(consent.machine.epoch());
+        }
+        for client in grant.clients() {
+            epoch = epoch.saturating_add(self.client(client).await?);
+        }
+        Ok(Some(epoch))
+    }
+
+    /// Tells whether a person speaks for an organization in the epoch of a grant.
+    async fn speaks(&mut self, of: &MembershipRef, known: &Known) -> Result<bool, HydrateError> {
+        let Some(home) = self.home(&of.organization).await? else { return Ok(false) };
+        let Some(id) = &of.id else {
+            return Ok(known.administers && of.epoch == home.person_epoch());
+        };
+        let membership = hydrate::<Membership>(self.store, id).await?;
+        let member = membership.machine.known().filter(|member| member.enabled);
+        Ok(member.is_some_and(|member| of.epoch == member.person_epoch_at(&home)))
     }
 
     async fn client(&mut self, client_id: &str) -> Result<u64, HydrateError> {
@@ -196,14 +242,14 @@ impl<'a> Survey<'a> {
         Ok(epoch)
     }
 
-    async fn home(&mut self, slug: &str) -> Result<u64, HydrateError> {
-        if let Some(epoch) = self.homes.get(slug) {
-            return Ok(*epoch);
+    async fn home(&mut self, slug: &str) -> Result<Option<Arc<organization::Known>>, HydrateError> {
+        if let Some(home) = self.homes.get(slug) {
+            return Ok(home.clone());
         }
         let seen = hydrate::<Organization>(self.store, slug).await?;
-        let epoch = seen.machine.known().map_or(0, organization::Known::person_epoch);
-        self.homes.insert(slug.to_owned(), epoch);
-        Ok(epoch)
+        let home = seen.machine.known().filter(|home| home.enabled).cloned().map(Arc::new);
+        self.homes.insert(slug.to_owned(), home.clone());
+        Ok(home)
     }
 }
 

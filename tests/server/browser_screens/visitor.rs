@@ -67,7 +67,7 @@ impl Visitor {
     /// The same, where a provider has other options.
     pub async fn arrive_in(options: TestOptions) -> Option<Self> {
         let browser = Chromium::start().await?;
-        let options = TestOptions { screens: true, mailbox: true, ..options };
+        let options = TestOptions { screens: true, mailbox: options.smtp.is_none(), ..options };
         let server = TestServer::open_in(options).await;
         server.apply(LEDGER).await;
         let visitor = Self { browser, server, axe: Axe::find(), scripts: true };

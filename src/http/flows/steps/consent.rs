@@ -59,6 +59,9 @@ pub(super) async fn decide(
 ) -> Result<StepOutcome, Problem> {
     let Body { decision, accounts } = request.body()?;
     let open = request.offered(step).await?;
+    if matches!(decision, Decision::Block) && open.approval.is_none() {
+        return Err(Problem::wrong_member("#/decision", "is allow or deny"));
+    }
     if let Some(report) = &open.seed.report {
         request.charge(Purpose::Credential)?;
         let allow = matches!(decision, Decision::Allow);
@@ -71,7 +74,7 @@ pub(super) async fn decide(
         request.end_other_sessions(&open).await?;
     }
     let answer = match decision {
-        Decision::Block if open.approval.is_some() => StepAnswer::Blocked { step: step.path() },
+        Decision::Block => StepAnswer::Blocked { step: step.path() },
         _ => StepAnswer::Decided { step: step.path(), allow },
     };
     let chosen = open.chosen.as_deref();

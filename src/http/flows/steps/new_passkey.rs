@@ -17,7 +17,7 @@ use crate::{
             problems::{ACCOUNT_CHANGED, NOT_NOW, PASSKEY_REFUSED},
         },
         limits::purpose::Purpose,
-        people::{new_recovery_codes::NewRecoveryCodes, notice::notice},
+        people::{new_recovery_codes::NewRecoveryCodes, notice::telling},
     },
 };
 use serde::Deserialize;
@@ -124,11 +124,13 @@ impl Step for PasskeyCreate {
                 return Err(ACCOUNT_CHANGED);
             }
             let content = MailContent::PasskeyAdded { name: made.name.clone() };
-            let mut changes = vec![Command::AddPasskey(Box::new(made))];
-            // A person who makes an account knows what they do.
-            let known = seen.machine.known();
+            let add = Command::AddPasskey(Box::new(made));
             let context = &request.opened.context;
-            changes.extend(known.and_then(|known| notice(app, context, known, content)));
+            // A person who makes an account knows what they do.
+            let mut changes = vec![match seen.machine.known() {
+                Some(known) => telling(app, context, known, content, add),
+                None => add,
+            }];
             let recovery_codes =
                 NewRecoveryCodes::with_credential(app, kept(&open, &seen.machine), &mut changes)
                     .await?;

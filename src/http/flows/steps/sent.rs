@@ -102,13 +102,9 @@ impl StepRequest<'_> {
         let proves = recipient.proved_by(sending.step);
         let sent_to = AuthenticatorId::mailbox(&recipient.charged_to);
         let content = self.held(&sending, &text, CodeTarget { proves, sent_to });
-        let mail = Mail {
-            to: recipient.email.clone(),
-            locale: self.language(&recipient),
-            content: recipient.content(sent(text)),
-            asked: Some(Box::new(origin::of(self.app, self.opened).await)),
-            report: None,
-        };
+        let (locale, said) = (self.language(&recipient), recipient.content(sent(text)));
+        let asked = origin::of(self.app, self.opened).await;
+        let mail = Mail::new(&*recipient.email, locale, said).asked(asked);
         let dispatch = mail.dispatch(content.expires_at);
         self.hold(sending.by, content, Some(dispatch)).await
     }

@@ -26,7 +26,7 @@ use crate::{
             ticket::Ticket,
         },
         limits::{attempts::Attempt, purpose::Purpose},
-        people::{new_recovery_codes::NewRecoveryCodes, notice::notice},
+        people::{new_recovery_codes::NewRecoveryCodes, notice::telling},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -143,10 +143,12 @@ pub(super) async fn enrol(
     }
     let vault = app.crypto.vault.now();
     let sealed = vault.seal(PURPOSE, account.as_bytes(), secret.expose(), &*app.dice);
-    let mut changes = vec![Command::EnrolTotp { secret: SealedSecret::new(sealed), step }];
-    let known = seen.machine.known();
+    let enrol = Command::EnrolTotp { secret: SealedSecret::new(sealed), step };
     let (context, content) = (&request.opened.context, MailContent::TotpEnrolled);
-    changes.extend(known.and_then(|known| notice(app, context, known, content)));
+    let mut changes = vec![match seen.machine.known() {
+        Some(known) => telling(app, context, known, content, enrol),
+        None => enrol,
+    }];
     let recovery_codes =
         NewRecoveryCodes::with_credential(app, &seen.machine, &mut changes).await?;
     let spends = Some(held.mark());
