@@ -110,9 +110,10 @@ impl StepAnswer {
     }
 
     /// Tells whether what has changed is what another provider was believed by: no further try can mend that.
-    fn was_believed_by(&self, kind: &str) -> bool {
+    fn was_believed_by(&self, opened: &Opened, kind: &str) -> bool {
         let by_another = matches!(self, Self::Proved(proved) if proved.sign_on.is_some());
-        by_another && [Connection::KIND, ExternalIdentity::KIND].contains(&kind)
+        let is_believed = by_another && [Connection::KIND, ExternalIdentity::KIND].contains(&kind);
+        is_believed || linking::rests_on(opened, kind)
     }
 
     /// Returns the codes that were made beside a credential; the person is shown them once.
@@ -275,9 +276,7 @@ async fn take_again(
             {
                 return Err(ACCOUNT_CHANGED);
             }
-            Err(NotTaken::Unmet { kind })
-                if linking::rests_on(opened, kind) || asking.answer.was_believed_by(kind) =>
-            {
+            Err(NotTaken::Unmet { kind }) if asking.answer.was_believed_by(opened, kind) => {
                 return Err(CONNECTION_CHANGED);
             }
             Err(NotTaken::Unmet { kind }) if kind == Client::KIND => {
