@@ -224,15 +224,14 @@ fn snapshot(keys: &SigningKeys, folder: &Folder) -> KeySnapshot {
         } else {
             signer.by(algorithm).map(Arc::new)
         };
-        match signer {
-            Some(signer) => {
-                signers.insert(algorithm.name(), signer);
-            }
-            None => tracing::warn!(
+        if let Some(signer) = signer {
+            signers.insert(algorithm.name(), signer);
+        } else {
+            tracing::warn!(
                 algorithm = algorithm.name(),
                 kid = current.kid,
                 "the token with the current key does not sign by this algorithm; it is not offered"
-            ),
+            );
         }
     }
     let set: Vec<Value> = keys.published().map(PublicKey::published_jwk).collect();

@@ -31,7 +31,7 @@ impl NamesInUse {
             let Some(known) = resource.known() else { continue };
             let is_had =
                 |name: &'static str| Self(vec![name]).first(permissions_of(known)).is_some();
-            in_use.extend(closed.iter().copied().filter(|name| is_had(*name)));
+            in_use.extend(closed.iter().copied().filter(|name| is_had(name)));
         }
         Ok(Self(in_use))
     }

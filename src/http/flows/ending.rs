@@ -211,16 +211,8 @@ async fn take_again(
         let installation = app.installation().await?;
         let seen = app.views.accounts.peek(asking.account).await?;
         let known = seen.machine.known();
-        // A first proof of such an account is refused as a wrong one before it comes here.
-        if known.is_some_and(|known| !known.admits(app.clock.now())) {
-            return Err(ACCOUNT_CHANGED);
-        }
-        // An operator may have closed it since the flow began.
-        let signs_up = known.is_none() && opened.seed.invited.is_none();
         let is_open = app.opens(SelfService::SignUp, &installation.machine);
-        if signs_up && asking.answer.makes_account() && !is_open {
-            return Err(SIGN_UP_CLOSED);
-        }
+        check_admitted(app, opened, &asking, (known, is_open))?;
         let account = AccountSeen::of(known, seen.version, installation.machine.sign_outs());
         let joining = match &opened.seed.invited {
             Some(invited) => Some(invited::joining(app, invited, (asking.account, known)).await?),
@@ -290,6 +282,24 @@ async fn take_again(
         }
     }
     Err(UNAVAILABLE)
+}
+
+/// Refuses an account, and a sign-up, that an operator has closed since the flow began.
+fn check_admitted(
+    app: &App,
+    opened: &Opened,
+    asking: &Asking<'_>,
+    (known, is_open): (Option<&Known>, bool),
+) -> Result<(), Problem> {
+    // A first proof of such an account is refused as a wrong one before it comes here.
+    if known.is_some_and(|known| !known.admits(app.clock.now())) {
+        return Err(ACCOUNT_CHANGED);
+    }
+    let signs_up = known.is_none() && opened.seed.invited.is_none();
+    if signs_up && asking.answer.makes_account() && !is_open {
+        return Err(SIGN_UP_CLOSED);
+    }
+    Ok(())
 }
 
 /// Returns what people are told when the flow comes so far.

@@ -81,7 +81,7 @@ mod tests {
 
     /// Counts documents until it is the turn of others.
     fn until_others(turns: &mut Turns, document: &Map<String, Value>) -> usize {
-        (1..).find(|_| turns.count(document)).unwrap()
+        (1..=10_000).find(|_| turns.count(document)).unwrap()
     }
 
     #[test]

@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc::{Sender, channel};
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_mins(1);
     const SHORT: Duration = Duration::from_millis(20);
 
     fn threads(threads: usize, waiting: usize) -> Arc<CallThreads> {
