@@ -334,6 +334,8 @@ fn notice(mail: &Mail, account: &str, now: Timestamp) -> Dispatch {
 
 impl Machine for AccountAlerts {
     const KIND: &'static str = "account_alerts";
+    /// 2: the kind of a mail names its window, and devices are known in one epoch of the person.
+    const REVISION: u32 = 2;
     type Command = Command;
     type Event = Event;
     type Reply = ();
