@@ -73,7 +73,8 @@ async fn an_administrator_who_gives_and_takes_roles_fills_no_mailbox() {
         }
     }
     let told = mails_to(&server, BRUNO).await;
-    assert_eq!(subjects(&told), ["You have a new role at localhost"]);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(subjects(&told)[0].starts_with("You have a new role at localhost"), "{told:?}");
     let said = text(&told[0]["text"]);
     assert!(said.contains("By: the administrators of the organization"), "{said}");
     assert!(!said.contains("Network:") && !said.contains("Place:"), "where Rita is: {said}");
@@ -96,7 +97,8 @@ async fn a_stolen_session_that_makes_keys_fills_no_mailbox_and_hides_no_other_ch
         assert_eq!(made.status, 201, "{made:?}");
     }
     let told = mails_to(&server, "rita@acme.test").await;
-    assert_eq!(subjects(&told), ["An API key was made in your name at localhost"]);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(subjects(&told)[0].starts_with("An API key was made in your name at localhost"));
     // What is worse is told at once.
     let session = server.sign_in("rita@acme.test").await;
     let request = server.request(Method::PUT, "/me/password").header("x-session-token", &session);
@@ -117,9 +119,9 @@ async fn an_agent_is_told_of_whichever_way_it_is_let_in() {
     let (mut told, expected) = (0, "An agent may act for you at localhost");
     let mut hears = async |way: &str| {
         told += 1;
-        let mails = wait_for(&server, told).await;
+        let mut mails = mails_to(&server, ANA).await;
+        mails.retain(|mail| text(&mail["subject"]).starts_with(expected));
         assert_eq!(mails.len(), told, "{way}: {mails:?}");
-        assert_eq!(mails[0]["subject"], expected, "{way}");
         let said = text(&mails[0]["text"]);
         assert!(said.contains("“Helper”"), "{way}: {said}");
         token(&mails[0]);
@@ -152,7 +154,9 @@ async fn an_agent_is_told_of_whichever_way_it_is_let_in() {
     // A no lets no agent in.
     ciba::start(*server, "helper", ANA, &[]).await;
     ciba::say(&server, &session, "deny").await;
-    assert_eq!(mails_to(&server, ANA).await.len(), told);
+    let mails = mails_to(&server, ANA).await;
+    let agents = subjects(&mails).into_iter().filter(|subject| subject.starts_with(expected));
+    assert_eq!(agents.count(), told, "{mails:?}");
     server.stop().await;
 }
 
@@ -238,8 +242,9 @@ async fn a_report_takes_yes_and_no_and_nothing_else() {
     for wrong in ["block", "approve", "", "ALLOW"] {
         decide(&server, &flow, wrong).await.problem(400, "invalid_request");
     }
+    let body = json!({ "identifier": ANA, "decision": "allow" });
     for step in ["block", "deny", "skip", "consent", "email_code/send", "identifier"] {
-        let refused = server.step(&flow, step, json!({ "identifier": ANA })).await;
+        let refused = server.step(&flow, step, body.clone()).await;
         assert!([404, 409].contains(&refused.status.as_u16()), "{step}: {refused:?}");
     }
     assert_eq!(me(&server, &session, "/me").await.status, 200);

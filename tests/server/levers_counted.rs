@@ -112,14 +112,16 @@ async fn a_dry_run_of_an_organization_counts_members_and_administrators_of_all_o
     let of_ana = history_of_ana(&server).await;
     // What speaks for another organization, or for none, stays.
     let bruno = server.sign_in("bruno@acme.test").await;
-    let asked = [("scope", OFFLINE), ("prompt", "none"), ("organization", "other")];
+    let scope = "openid offline_access";
+    let asked = [("scope", scope), ("prompt", "none"), ("organization", "other")];
     let elsewhere = redirect(&server.authorize_in(&bruno, "web", &asked).await);
     let code = parameter(&elsewhere, "code").unwrap();
     let elsewhere = server.redeem("web", &code).await.json();
     // No member, who may speak for each organization.
     server.administers("olga@operator.test", true).await;
     let scope = "openid offline_access organizations:administer organizations:read";
-    let olga = Api::of_organization(&server, "olga@operator.test", scope, "acme").await;
+    let mut olga = Api::of_organization(&server, "olga@operator.test", scope, "acme").await;
+    olga.reason = Some(WHY);
     assert_eq!(olga.get("/api/organizations/acme").await.status, 200);
     // Ana's three, Bruno's, and Olga's.
     let expected = SignOutCount { sessions: of_ana.sessions + 2, families: of_ana.families + 1 };

@@ -112,6 +112,8 @@ async fn what_begins_by_a_commit_of_unknown_fate_begins_once_and_is_answered() {
         })
         .await;
         until_met_by(&people, "backchannel_request", async || {
+            // Of the round before, mails are still under way.
+            people.quiet().await;
             // What the client may ask is charged before.
             faults.plan(moment, &[Fault::Pass, Fault::Fail]);
             ciba::start(*people, "agent", "ana@acme.test", &[]).await;

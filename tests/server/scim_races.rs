@@ -158,8 +158,8 @@ async fn a_person_whom_the_directory_and_a_sign_in_make_at_once_is_one_account_a
         assert!(account_of(&scene.server, &address).await.is_some());
         let user = user_of(&scim, &address).await;
         assert_eq!(scim.get(&user).await.json()["userName"], address.as_str());
-        let all = scim
-            .found("Users", &format!("emails.value eq \"{address}\" or userName eq \"{address}\""));
+        let filter = format!("emails.value eq \"{address}\" or userName eq \"{address}\"");
+        let all = scim.found("Users", &filter);
         assert_eq!(all.await["totalResults"], 1);
     }
 }

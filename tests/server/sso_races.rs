@@ -62,10 +62,14 @@ async fn a_new_person_who_comes_twice_at_once_gets_one_account() {
     let mut racers = JoinSet::new();
     for (number, (flow, query)) in arrivals.into_iter().enumerate() {
         let node = if number % 2 == 0 { *scene.server } else { *second };
-        let callback = format!("{}{}", scene.server.issuer(), scene.callback(&query));
+        // In tests each node has an address of its own.
+        let issuer = if number % 2 == 0 { scene.server.issuer() } else { second.issuer() };
+        let callback = format!("{issuer}{}", scene.callback(&query));
         racers.spawn(async move { node.step(&flow, "sso", json!({ "callback": callback })).await });
     }
     let answers = racers.join_all().await;
+    let codes: Vec<_> = answers.iter().map(code).collect();
+    assert!(codes.iter().all(|(status, _)| *status == 200), "{codes:?}");
     for answer in &answers {
         session_of(answer);
     }

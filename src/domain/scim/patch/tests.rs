@@ -230,10 +230,10 @@ fn operations_are_applied_in_their_order() {
     let next = patch(
         &ada(),
         &json!([
-            { "op": "remove", "path": "userName" },
+            { "op": "remove", "path": "title" },
             { "op": "add", "path": "title", "value": "a" },
             { "op": "replace", "path": "title", "value": "b" },
-            { "op": "add", "path": "userName", "value": "bob" },
+            { "op": "replace", "path": "userName", "value": "bob" },
         ]),
     );
     assert_eq!((&next["userName"], &next["title"]), (&json!("bob"), &json!("b")));

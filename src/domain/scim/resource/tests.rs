@@ -112,7 +112,7 @@ fn values_of_another_type_are_refused() {
         json!({ "userName": "ada", "active": "yes" }),
         json!({ "userName": "ada", "active": 1 }),
         json!({ "userName": "ada", "name": "Ada" }),
-        json!({ "userName": "ada", "name": [{ "givenName": "Ada" }] }),
+        json!({ "userName": "ada", "name": [{ "givenName": "Ada" }, { "givenName": "Bob" }] }),
         json!({ "userName": "ada", "emails": 5 }),
         json!({ "userName": "ada", "emails": [[]] }),
         json!({ "userName": "ada", "emails": [{ "value": 5 }] }),

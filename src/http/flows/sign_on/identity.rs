@@ -73,7 +73,11 @@ pub async fn resolve(
     for _ in 0..TRIES {
         let mut commit = app.multi_commit(context);
         let asking = Asking { app, connection, version, person };
-        let resolved = Box::pin(asking.resolve(&mut commit)).await?;
+        let resolved = match Box::pin(asking.resolve(&mut commit)).await {
+            // Another request has made account and identity since this one looked for the identity.
+            Err(problem) if problem == IDENTITY_NOT_LINKED && asking.is_linked().await? => continue,
+            resolved => resolved?,
+        };
         match commit.commit().await {
             Ok(()) => return Ok(resolved),
             Err(CommitError::Unmet { kind: Connection::KIND }) => return Err(SSO_REFUSED),
@@ -156,6 +160,11 @@ impl Asking<'_> {
         let membership = self.join(commit, &home, (&account, &address)).await?;
         let identity = self.link(commit, slug, &account, Cause::Domain).await?;
         Ok(self.resolved(account, identity, vec![membership]))
+    }
+
+    async fn is_linked(&self) -> Result<bool, Problem> {
+        let name = identity_name(&self.connection.id, &self.person.subject);
+        Ok(self.app.store.find(EXTERNAL_IDENTITIES, &name).await?.is_some())
     }
 
     fn resolved(
