@@ -125,7 +125,7 @@ async fn take_mails(stream: TcpStream, arrivals: Arrivals) {
 }
 
 fn mail(to: String, content: MailContent) -> Mail {
-    Mail { to, locale: Locale::English, content, asked: None, report: None }
+    Mail::new(to, Locale::English, content)
 }
 
 /// The messages that wait, in portions that are committed together.

@@ -65,7 +65,7 @@ impl Machine for Writer {
         for number in 0..*mails {
             let content = MailContent::SignInCode { code: format!("{:06}", 400_000 + number) };
             let (to, locale) = (format!("p{number}@acme.test"), Locale::English);
-            let mail = Mail { to, locale, content, asked: None, report: None };
+            let mail = Mail::new(to, locale, content);
             decision = decision.dispatching(mail.dispatch(Timestamp::FOREVER));
         }
         decision
