@@ -127,7 +127,7 @@ async fn doctor_names_domains_that_are_lost_or_soon_will_be_and_says_whether_dns
         |what: &str| looked.lines().any(|line| line.starts_with("look") && line.contains(what));
     assert!(told("it is lost in 0 days") && told("was lost") && told("never proved"), "{looked}");
     let names = ["xn--bcher-kva.example of acme", "acme.test of other", "acme.test of acme"];
-    assert!(names.into_iter().all(|name| told(name)), "{looked}");
+    assert!(names.into_iter().all(told), "{looked}");
 
     // What DNS says now, and no server has seen yet.
     let verified = r#"{"Verified":{"since":1,"check_at":1}}"#;

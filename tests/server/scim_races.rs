@@ -61,7 +61,7 @@ async fn what_is_deleted_while_it_is_changed_stays_deleted_and_its_names_are_fre
         let name = format!("u{round}@far.test");
         let user = scim.user(&name).await;
         let group = scim.group(&format!("g{round}"), &[&user]).await;
-        let patch = async |operation: Value| {
+        let patch = |operation: Value| {
             let (scim, user) = (scim.clone(), user.clone());
             tokio::spawn(async move { scim.patch(&user, &json!([operation])).await })
         };
@@ -72,8 +72,8 @@ async fn what_is_deleted_while_it_is_changed_stays_deleted_and_its_names_are_fre
             tokio::spawn(async move { scim.patch(&group, &add).await })
         };
         let changing = [
-            patch(json!({ "op": "replace", "path": "active", "value": false })).await,
-            patch(json!({ "op": "replace", "path": "title", "value": "x" })).await,
+            patch(json!({ "op": "replace", "path": "active", "value": false })),
+            patch(json!({ "op": "replace", "path": "title", "value": "x" })),
         ];
         deleted(&scim, &user).await;
         for change in changing {

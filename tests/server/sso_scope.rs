@@ -114,7 +114,7 @@ async fn guesses_of_a_second_factor_after_a_provider_close_it_for_that_organizat
     let done = server.step(&own, "totp", json!({ "code": right() })).await;
     assert_eq!(state(&done), "done", "{done:?}");
     // What she proves herself opens nothing for those who guess.
-    server.clock.advance(Duration::from_secs(60));
+    server.clock.advance(Duration::from_mins(1));
     server.quiet().await;
     let closed = server.step(&flow, "totp", json!({ "code": right() })).await;
     closed.problem(429, "too_many_requests");
