@@ -28,7 +28,7 @@ impl ClientRank {
 
     /// The rank of what was used at this time; what was used last comes first.
     pub fn used_at(&self, at: Timestamp) -> String {
-        format!("{}{:015}", self.0, LAST.saturating_sub(at.millis()).max(0))
+        used_at(&self.0, at)
     }
 
     /// Every rank of the client is above this one.
@@ -40,6 +40,12 @@ impl ClientRank {
     pub fn below(&self) -> String {
         format!("{}g", self.0)
     }
+}
+
+/// The rank of what was used at this time, in a part of a list whose ranks begin with `place`. Downwards: a list is read
+/// from its start, and people look for what is new.
+pub(super) fn used_at(place: &str, at: Timestamp) -> String {
+    format!("{place}{:015}", LAST.saturating_sub(at.millis()).max(0))
 }
 
 #[cfg(test)]

@@ -5,10 +5,7 @@
 //! to h are in this order in every database.
 
 use super::{Evidence, Timestamp};
-use crate::domain::ClientRank;
-
-/// The highest number that has fifteen digits.
-const LAST: i64 = 999_999_999_999_999;
+use crate::domain::{ClientRank, client_rank};
 
 /// What a rank of an organization's sessions begins with: behind every digit.
 const SCOPED: &str = "g";
@@ -26,9 +23,9 @@ impl SessionRank {
         Self(place.unwrap_or_default())
     }
 
-    /// The rank of what was used at this time. Downwards: a list is read from its start, and people look for what is new.
+    /// The rank of what was used at this time; what was used last comes first.
     pub fn used_at(&self, at: Timestamp) -> String {
-        format!("{}{:015}", self.0, LAST.saturating_sub(at.millis()).max(0))
+        client_rank::used_at(&self.0, at)
     }
 
     /// Every rank of the sort is above this one.
