@@ -35,12 +35,21 @@ pub(super) fn change(
     account: &str,
     command: account::Command,
 ) -> impl Iterator<Item = SubCommand<Flow>> {
-    let (command, mail) = command.parted();
-    let change = SubCommand::insisting::<Account>(account, command, |refusal| match refusal {
+    ask_account(account, command, |refusal| match refusal {
         account::Refusal::PasskeyRefused => Refusal::PasskeyRefused,
         _ => Refusal::AccountRefused,
-    });
-    iter::once(change).chain(mail.map(|mail| account_alerts::tell(account, &mail)))
+    })
+}
+
+/// Commands an account, and its alerts where the command comes with a mail.
+fn ask_account(
+    account: &str,
+    command: account::Command,
+    refused: fn(account::Refusal) -> Refusal,
+) -> impl Iterator<Item = SubCommand<Flow>> {
+    let (command, mail) = command.parted();
+    let asked = SubCommand::insisting::<Account>(account, command, refused);
+    iter::once(asked).chain(mail.map(|mail| account_alerts::tell(account, &mail)))
 }
 
 /// Spends the link of an alert.
@@ -80,9 +89,7 @@ pub(super) fn spend(
     account: &str,
     command: account::Command,
 ) -> impl Iterator<Item = SubCommand<Flow>> {
-    let (command, mail) = command.parted();
-    let spend = SubCommand::insisting::<Account>(account, command, |_| Refusal::Spent);
-    iter::once(spend).chain(mail.map(|mail| account_alerts::tell(account, &mail)))
+    ask_account(account, command, |_| Refusal::Spent)
 }
 
 fn session(id: &str, command: session::Command) -> SubCommand<Flow> {

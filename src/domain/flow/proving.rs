@@ -113,11 +113,7 @@ impl Open {
         }
         let proof = worth.given(now).by(by).after(material.account.sign_outs);
         let proof = match &proved.sign_on {
-            Some(by) => proof.through(by.sign_on.clone()),
-            None => proof,
-        };
-        let proof = match &proved.sign_on {
-            Some(by) => proof.proved_there_at(by.auth_time),
+            Some(by) => proof.through(by.sign_on.clone()).proved_there_at(by.auth_time),
             None => proof,
         };
         let former = match &self.person {
