@@ -75,7 +75,11 @@ pub async fn resolve(
         let asking = Asking { app, connection, version, person };
         let resolved = match Box::pin(asking.resolve(&mut commit)).await {
             // Another request has made account and identity since this one looked for the identity.
-            Err(problem) if problem == IDENTITY_NOT_LINKED && asking.is_linked().await? => continue,
+            Err(problem)
+                if problem == IDENTITY_NOT_LINKED && asking.identity().await?.is_some() =>
+            {
+                continue;
+            }
             resolved => resolved?,
         };
         match commit.commit().await {
@@ -121,11 +125,9 @@ impl Asking<'_> {
             return Err(SSO_REFUSED);
         }
         commit.require(self.believed());
-        let name = identity_name(&connection.id, &person.subject);
-        let found = app.store.find(EXTERNAL_IDENTITIES, &name).await?;
-        let linked = match &found {
+        let linked = match &self.identity().await? {
             None => None,
-            Some((_, id)) => commit.look::<ExternalIdentity>(id).await?.linked().cloned(),
+            Some(id) => commit.look::<ExternalIdentity>(id).await?.linked().cloned(),
         };
         let Some(slug) = &connection.organization else {
             let linked = linked.ok_or(ACCOUNT_NOT_VOUCHED)?;
@@ -162,9 +164,11 @@ impl Asking<'_> {
         Ok(self.resolved(account, identity, vec![membership]))
     }
 
-    async fn is_linked(&self) -> Result<bool, Problem> {
+    /// Returns the id of the identity, if the subject is linked.
+    async fn identity(&self) -> Result<Option<String>, Problem> {
         let name = identity_name(&self.connection.id, &self.person.subject);
-        Ok(self.app.store.find(EXTERNAL_IDENTITIES, &name).await?.is_some())
+        let found = self.app.store.find(EXTERNAL_IDENTITIES, &name).await?;
+        Ok(found.map(|(_, id)| id))
     }
 
     fn resolved(
