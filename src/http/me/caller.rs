@@ -1,6 +1,7 @@
 //! Who asks: a person in a live session, by cookie or by `X-Session-Token`.
 
 use crate::{
+    actors::HydrateError,
     domain::{Actor, Context, account::Known},
     http::{
         answer::error::Problem,
@@ -11,7 +12,10 @@ use crate::{
             request_source::{RequestSource, check_csrf},
         },
         limits::request_permits::WorkPermit,
-        people::session::{self, Present},
+        people::{
+            belonging::Belonging,
+            session::{self, Present},
+        },
     },
 };
 use axum::{
@@ -57,6 +61,13 @@ impl Caller {
     /// Tells whether what is of this organization, or of none, is shown to the caller and decided by them (adr/0148).
     pub fn reaches(&self, organization: Option<&str>) -> bool {
         self.present.person.evidence.reaches(organization)
+    }
+
+    /// Lists the organizations that the caller belongs to and reaches.
+    pub async fn belongings(&self, app: &App) -> Result<Vec<Belonging>, HydrateError> {
+        let mut belongings = Belonging::of_account(app, self.account()).await?;
+        belongings.retain(|one| self.reaches(Some(&one.organization.slug)));
+        Ok(belongings)
     }
 
     /// Reads the account as it is now.

@@ -3,10 +3,7 @@
 use super::{Items, caller::SignedIn};
 use crate::{
     domain::connection::Known,
-    http::{
-        answer::error::Problem, app::App, flows::sign_on::connections_of,
-        people::belonging::Belonging,
-    },
+    http::{answer::error::Problem, app::App, flows::sign_on::connections_of},
 };
 use axum::extract::State;
 use serde::Serialize;
@@ -36,8 +33,7 @@ pub async fn list(
     SignedIn { caller, .. }: SignedIn,
 ) -> Result<Items<Linkable>, Problem> {
     let mut known = connections_of(&app, "").await?;
-    let mut belongings = Belonging::of_account(&app, caller.account()).await?;
-    belongings.retain(|one| caller.reaches(Some(&one.organization.slug)));
+    let belongings = caller.belongings(&app).await?;
     let enabled = belongings.iter().filter(|one| one.organization.enabled);
     for belonging in enabled.take(MOST_ORGANIZATIONS) {
         known.extend(connections_of(&app, &belonging.organization.slug).await?);

@@ -40,7 +40,6 @@ use crate::{
         extract::{cookies::with_cookies, form::Form},
         flows::{FlowAnswer, Wish, begin_one},
         me::Caller,
-        people::belonging::Belonging,
         routes,
     },
     wording::quotable,
@@ -138,8 +137,7 @@ pub async fn draw(page: &Shell<'_>, visit: Visit<'_>, query: &Form) -> Result<Re
         return doing::draw(&asking, act, (caller, &known)).await;
     }
     let shown = asking.load(section).await?;
-    let mut belongings = Belonging::of_account(app, caller.account()).await?;
-    belongings.retain(|one| caller.reaches(Some(&one.organization.slug)));
+    let belongings = caller.belongings(app).await?;
     let mut tabs: Vec<Tab> = Section::ALL.into_iter().map(|one| tab(page, one, section)).collect();
     if organization::has_section(app, &caller, &belongings) {
         let (label, href) = (page.t("manage-organization"), routes::ORGANIZATION);

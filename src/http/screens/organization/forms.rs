@@ -16,7 +16,6 @@ use crate::{
         api::{self, MemberInSession},
         extract::form::Form,
         me::{Caller, is_fresh},
-        people::belonging::Belonging,
         routes,
     },
     wording::quotable,
@@ -58,8 +57,7 @@ pub async fn take(
     };
     let step = form.get("step").unwrap_or_default();
     let slug = form.get("organization").unwrap_or_default();
-    let mut belongings = Belonging::of_account(app, caller.account()).await?;
-    belongings.retain(|one| caller.reaches(Some(&one.organization.slug)));
+    let belongings = caller.belongings(app).await?;
     let belonging = belongings.iter().find(|one| one.organization.slug == slug);
     let belonging = belonging.ok_or(Problem::NOT_FOUND)?;
     let section = form.get("section").and_then(Section::of_name).unwrap_or(Section::Members);

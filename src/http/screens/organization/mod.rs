@@ -226,8 +226,7 @@ pub async fn draw(
         // The same for one to which they do not belong.
         return prove(app, caller, href(&[("organization", slug)])).await;
     }
-    let mut belongings = Belonging::of_account(app, caller.account()).await?;
-    belongings.retain(|one| caller.reaches(Some(&one.organization.slug)));
+    let belongings = caller.belongings(app).await?;
     let belonging = match (query.get("organization"), &*belongings) {
         (Some(slug), all) => all.iter().find(|one| one.organization.slug == slug),
         (None, [only]) => Some(only),
