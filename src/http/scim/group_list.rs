@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::task::yield_now;
 
-/// A Group that is admitted.
-pub struct Found<'a> {
+/// A Group that a list admits.
+pub struct AdmittedGroup<'a> {
     pub role: &'a Role,
     /// Without its members, or with those that the filter looked at.
     document: Map<String, Value>,
@@ -27,7 +27,7 @@ pub async fn admitted<'a>(
     call: &ScimCall,
     home: &'a organization::Known,
     query: &Query,
-) -> Result<Vec<Found<'a>>, ScimRefusal> {
+) -> Result<Vec<AdmittedGroup<'a>>, ScimRefusal> {
     let mut roles: Vec<&Role> = home.roles.iter().collect();
     roles.sort_by(|one, other| one.name.cmp(&other.name));
     let mut found = Vec::new();
@@ -41,12 +41,13 @@ pub async fn admitted<'a>(
                 yield_now().await;
             }
             if filter.matches(&document) {
-                found.push(Found { role, document });
+                found.push(AdmittedGroup { role, document });
             }
         }
     } else {
         let document = |role| group_view::document(&call.base, role, None);
-        found.extend(roles.into_iter().map(|role| Found { role, document: document(role) }));
+        found
+            .extend(roles.into_iter().map(|role| AdmittedGroup { role, document: document(role) }));
     }
     if let Some(sort) = &query.sort {
         found.sort_by_cached_key(|one| sort.place(&one.document, one.role.name.clone()));
@@ -59,12 +60,12 @@ pub async fn admitted<'a>(
 pub async fn page(
     call: &ScimCall,
     query: &Query,
-    found: &[Found<'_>],
+    found: &[AdmittedGroup<'_>],
     (count, before): (usize, usize),
 ) -> Result<Vec<Map<String, Value>>, ScimRefusal> {
     let mut left = call.app.limits.scim.shown_members;
     let mut page = Vec::new();
-    for Found { role, .. } in found.iter().take(count) {
+    for AdmittedGroup { role, .. } in found.iter().take(count) {
         if !query.projection.wants("members") {
             page.push(group_view::document(&call.base, role, None));
             continue;
