@@ -1,7 +1,7 @@
 //! An organization as a provisioning file says it (adr/0136, adr/0152): what `porteiro apply` takes, without a secret.
 //!
 //! What a file cannot say stands in comments, or is left out: the file can be applied where there is nothing yet, and
-//! makes nobody more than they were. Each function writes one row, so that an organization of any size is written in
+//! makes no member or client more than it was. Each function writes one row, so that an organization of any size is written in
 //! parts.
 
 mod toml;

@@ -189,7 +189,7 @@ mod tests {
         Arc::new(CallThreads::new(Room { threads, waiting }, |wait| wait()))
     }
 
-    /// A call that is in the module until it is let go, and whoever waits for it.
+    /// A call that is in the module until it is let go, and the caller that waits for it.
     fn hang(threads: &Arc<CallThreads>) -> (Sender<()>, JoinHandle<Result<(), NoAnswer>>) {
         let ((release, released), (begun, has_begun)) = (channel(), channel());
         let threads = threads.clone();
