@@ -2,7 +2,7 @@
 
 use crate::{
     ledger::{Command, Ledger, Refusal},
-    support::World,
+    support::{World, eventually},
 };
 use porteiro::{
     actors::Failure,
@@ -385,6 +385,8 @@ async fn waiting_commits_share_a_transaction() {
         let ledgers = node.ledgers.clone();
         askers.spawn(async move { ledgers.ask(&format!("l{number}"), Command::Append(1)).await });
     }
+    // Each reads its entity before it commits.
+    eventually("two hundred reads", async || node.store.report().reads >= 200).await;
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     stranger.let_go().await;
     for answer in askers.join_all().await {

@@ -195,7 +195,7 @@ async fn what_waits_for_an_endpoint_that_fails_is_not_leased() {
     let node = world.node().await.with_couriers(couriers(&postman)).await;
     let (dead, well) =
         (DeliveryKey::endpoint("acme", "dead"), DeliveryKey::endpoint("acme", "well"));
-    post(&node, "dead", many(DeliveryClass::Endpoint, &dead, ("dead", 500))).await;
+    post(&node, "dead", many(DeliveryClass::Endpoint, &dead, ("dead", 200))).await;
     post(&node, "well", many(DeliveryClass::Endpoint, &well, ("well", 100))).await;
     eventually("the others", async || postman.carried().len() == 100).await;
     let dead = || postman.tries() - 100;
@@ -204,7 +204,7 @@ async fn what_waits_for_an_endpoint_that_fails_is_not_leased() {
     // A try is counted before its row is written.
     eventually("the rows", async || {
         let (untried, leased) = ("outbox WHERE attempts = 0", "outbox WHERE waiting = 0");
-        stranger.count(untried).await == 500 - i64::from(dead())
+        stranger.count(untried).await == 200 - i64::from(dead())
             && stranger.count(leased).await == 0
     })
     .await;

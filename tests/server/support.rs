@@ -356,17 +356,22 @@ impl TestServer {
         Self { url, clock, outside: Outside { address }, operator, running, mailbox, folder }
     }
 
-    /// Waits until nothing is committed any more that no caller waits for.
+    /// Waits until nothing is committed any more that no caller waits for, and no mail waits for its delivery.
     pub async fn quiet(&self) {
         let store = self.running.system().store();
         let (mut seen, mut still) = (store.report().commits, 0);
-        for _ in 0..400 {
+        for round in 0..400 {
             tokio::time::sleep(Duration::from_millis(20)).await;
             let now = store.report().commits;
             // Once is not enough on a machine that is busy.
             still = if now == seen { still + 1 } else { 0 };
             seen = now;
-            if still == 8 {
+            if still < 8 {
+                continue;
+            }
+            // A mail that is put off waits longer than a test does.
+            let waiting = store.messages_waiting().await.unwrap_or_default();
+            if round > 100 || waiting.iter().all(|one| one.topic != "mail") {
                 return;
             }
         }
