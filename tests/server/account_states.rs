@@ -51,7 +51,7 @@ pub async fn try_to(
 }
 
 async fn account(server: &TestServer, email: &str) -> Option<String> {
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     store.find(EMAIL_ADDRESSES, email).await.unwrap().map(|(_, id)| id)
 }
 
@@ -217,7 +217,7 @@ async fn a_deleted_account_is_erased_after_the_grace_period_and_its_address_is_f
     // From now on it cannot be signed in to, erased or not.
     assert_eq!(attempt(&server, ANA, PASSWORD).await[1].0, 401);
     eventually("the account to be erased", async || account(&server, ANA).await.is_none()).await;
-    let row = server.running.system().store().load("account", &first).await.unwrap().unwrap();
+    let row = server.running().system().store().load("account", &first).await.unwrap().unwrap();
     assert!(row.state.contains(&first), "the id is left: {}", row.state);
     for gone in ["acme", "Ana", "argon2", "phone"] {
         assert!(!row.state.contains(gone), "{gone}: {}", row.state);
@@ -259,14 +259,14 @@ async fn what_a_deleted_person_leaves_goes_in_bites_and_the_account_last() {
     let fault_injection = gate.clone();
     let server = TestServer::open_in(TestOptions { fault_injection, ..sweeping() }).await;
     let first = account(&server, ANA).await.unwrap();
-    let mut commit = server.running.system().multi_commit(&Context::node());
+    let mut commit = server.running().system().multi_commit(&Context::node());
     for number in 0..BLOCKED {
         let sides = Sides { account: first.clone(), client_id: format!("client-{number}") };
         let block = approval_block::Command::Block(sides.clone());
         commit.decide::<ApprovalBlock>(&sides.id(), &block).await.unwrap().unwrap();
     }
     commit.commit().await.unwrap();
-    let reads = server.running.system().fresh_reads();
+    let reads = server.running().system().fresh_reads();
     let left = async || reads.count(BLOCKED_CLIENTS, &first, 1_000).await.unwrap();
     let session = server.sign_in(ANA).await;
     assert_eq!(delete_in(&server, &session, "/me").await.status, 202);

@@ -101,7 +101,7 @@ async fn flood(server: &TestServer) {
     let address = "203.0.113.9".parse().unwrap();
     let context = Context::request(address, Some(agent.as_bytes()), None);
     let note = Note::Administered { operation: "listRoles" }.of("acme");
-    let mut commit = server.running.system().multi_commit(&context);
+    let mut commit = server.running().system().multi_commit(&context);
     for _ in 0..12_000 {
         let Ok(()) = commit.decide::<Trail>("acme", &note).await.unwrap();
     }

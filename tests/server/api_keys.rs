@@ -95,7 +95,7 @@ enum By<'a> {
 
 /// Issues a key as an endpoint would, and returns its text.
 async fn issued(server: &TestServer, by: By<'_>, held: &[&str]) -> Result<String, Refusal> {
-    let system = server.running.system();
+    let system = server.running().system();
     let mut commit = system.multi_commit(&Context::node());
     let home = commit.look::<Organization>("acme").await.unwrap().known().unwrap().clone();
     let (mut grantor, mut parents) = (None, Vec::new());
@@ -282,7 +282,7 @@ async fn a_members_key_is_worth_what_the_membership_is_worth_now() {
     let seen = server.introspect(GUARD, &key).await;
     assert_eq!(seen["scope"], "invoices:read invoices:write invoices:approve");
     let (_, ana) = server
-        .running
+        .running()
         .system()
         .store()
         .find(EMAIL_ADDRESSES, "ana@acme.test")
@@ -395,12 +395,16 @@ async fn the_last_use_is_noted_once_in_a_while() {
     let first = noted().await;
     server.clock.advance(USE_NOTED_EVERY.checked_sub(Duration::from_secs(1)).unwrap());
     server.quiet().await;
-    let commits = server.running.system().store().report().commits;
+    let commits = server.running().system().store().report().commits;
     for _ in 0..20 {
         assert!(active(&server, &key.text).await);
     }
     server.quiet().await;
-    assert_eq!(server.running.system().store().report().commits, commits, "a use costs no commit");
+    assert_eq!(
+        server.running().system().store().report().commits,
+        commits,
+        "a use costs no commit"
+    );
     assert_eq!(noted().await, first);
     server.clock.advance(Duration::from_secs(1));
     assert!(active(&server, &key.text).await);
@@ -431,7 +435,8 @@ async fn the_log_says_who_made_a_key_and_no_row_holds_it() {
     let (rotations, revocations) =
         (records(&server, "apikey.rotated").await, records(&server, "apikey.revoked").await);
     assert_eq!((created.len(), rotations.len(), revocations.len()), (2, 1, 1));
-    let state = server.running.system().store().load(ApiKey::KIND, &key.id).await.unwrap().unwrap();
+    let state =
+        server.running().system().store().load(ApiKey::KIND, &key.id).await.unwrap().unwrap();
     let all = format!("{created:?}{rotations:?}{revocations:?}{}", state.state);
     for text in [key.text.as_str(), second.text.as_str(), &of_ana] {
         let (id_and_prefix, random) = (&text[..26], &text[26..69]);

@@ -316,14 +316,14 @@ async fn without_a_page_to_go_to_a_browser_is_told_so() {
 #[tokio::test]
 async fn nothing_is_written_before_the_first_step() {
     let server = TestServer::open().await;
-    let before = server.running.system().store().report().commits;
+    let before = server.running().system().store().report().commits;
     for _ in 0..20 {
         assert_eq!(server.authorize("web", &[]).await.status, 200);
     }
-    assert_eq!(server.running.system().store().report().commits, before);
+    assert_eq!(server.running().system().store().report().commits, before);
     let flow = server.authorize("web", &[]).await.json();
     server.step(&flow, "identifier", json!({ "identifier": "ana@acme.test" })).await;
     server.step(&flow, "password", json!({ "password": PASSWORD })).await;
-    assert!(server.running.system().store().report().commits > before);
+    assert!(server.running().system().store().report().commits > before);
     server.stop().await;
 }

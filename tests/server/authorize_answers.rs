@@ -118,7 +118,7 @@ async fn head_is_answered_as_get_and_issues_nothing() {
     let in_session = [PAGE, ("cookie", session.as_str())];
     let id = register(&server, &["https://rp.example/cb"]).await;
     server.quiet().await;
-    let before = server.running.system().store().report().commits;
+    let before = server.running().system().store().report().commits;
     let own = [("client_id", id.as_str()), ("redirect_uri", "https://rp.example/cb")];
     let own_wrong = [&own[..], &[("-response_type", "")]].concat();
     for (asked, headers, status) in [
@@ -139,7 +139,7 @@ async fn head_is_answered_as_get_and_issues_nothing() {
         assert!(!to.contains("code=") && !to.contains("flow="), "{to}");
         sealed(&answer.headers);
     }
-    assert_eq!(server.running.system().store().report().commits, before);
+    assert_eq!(server.running().system().store().report().commits, before);
     let plain = ask(&server, Method::HEAD, &[], &[PAGE]).await;
     assert_eq!(plain.header("location"), Some("https://id.example.com/enter?theme=dark"));
     let kind = ask(&server, Method::HEAD, &[], &[("accept", "application/json")]).await;
@@ -147,7 +147,7 @@ async fn head_is_answered_as_get_and_issues_nothing() {
     // GET of the same issues a code.
     let got = ask(&server, Method::GET, &[], &in_session).await;
     assert!(got.header("location").unwrap().contains("code=pac_"));
-    assert!(server.running.system().store().report().commits > before, "a code is written down");
+    assert!(server.running().system().store().report().commits > before, "a code is written down");
     server.stop().await;
 }
 
@@ -156,7 +156,7 @@ async fn methods_that_are_not_served_are_refused_and_issue_nothing() {
     let server = TestServer::open().await;
     let session = format!("porteiro={}", server.sign_in("ana@acme.test").await);
     server.quiet().await;
-    let before = server.running.system().store().report().commits;
+    let before = server.running().system().store().report().commits;
     for method in [Method::PUT, Method::DELETE, Method::PATCH] {
         let answer = ask(&server, method, &[], &[("cookie", session.as_str())]).await;
         let allowed = answer.header("allow");
@@ -164,7 +164,7 @@ async fn methods_that_are_not_served_are_refused_and_issue_nothing() {
         assert_eq!((answer.header("location"), answer.header("set-cookie")), (None, None));
         sealed(&answer.headers);
     }
-    assert_eq!(server.running.system().store().report().commits, before);
+    assert_eq!(server.running().system().store().report().commits, before);
     server.stop().await;
 }
 

@@ -38,7 +38,7 @@ impl<'a> Counter<'a> {
 
     async fn commits(&self) -> u64 {
         self.server.quiet().await;
-        self.server.running.system().store().report().commits
+        self.server.running().system().store().report().commits
     }
 
     async fn count<T>(&mut self, name: &'static str, done: impl Future<Output = T>) -> T {

@@ -132,7 +132,7 @@ pub async fn end(server: &TestServer, session: &str) {
 
 pub async fn metric(server: &TestServer, line: &str) -> bool {
     let line = format!("porteiro_outbox_total{{topic=\"backchannel_logout\",{line}");
-    get(server.operator, "/metrics").await.text().contains(&line)
+    get(server.operator(), "/metrics").await.text().contains(&line)
 }
 
 #[tokio::test]

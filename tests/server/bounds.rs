@@ -138,7 +138,7 @@ async fn owner(server: &TestServer) -> Owner {
 pub async fn done(server: &TestServer) -> (u64, u64) {
     // What ends many things goes on after its answer.
     server.quiet().await;
-    let text = get(server.operator, "/metrics").await.text();
+    let text = get(server.operator(), "/metrics").await.text();
     let value = |name: &str| {
         let line = text.lines().find(|line| line.starts_with(name)).unwrap();
         line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()

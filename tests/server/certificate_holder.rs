@@ -179,7 +179,7 @@ impl Partners {
         server: &TestServer,
         holder: impl Into<Option<&'a CertificateHolder>>,
     ) -> OverTls<'a> {
-        let address = server.running.mtls.expect("it asks for certificates");
+        let address = server.running().mtls.expect("it asks for certificates");
         OverTls { address, trusted: self.server.clone(), holder: holder.into() }
     }
 }

@@ -282,13 +282,13 @@ async fn a_request_ends_when_it_said_and_a_client_that_polls_too_fast_is_slowed_
     let id = start(*server, "agent", ANA, &[("requested_expiry", "60")]).await;
     poll(*server, "agent", &id).await.refused(400, "authorization_pending");
     server.quiet().await;
-    let before = server.running.system().store().report().commits;
+    let before = server.running().system().store().report().commits;
     poll(*server, "agent", &id).await.refused(400, "slow_down");
     server.clock.advance(Duration::from_secs(10));
     poll(*server, "agent", &id).await.refused(400, "authorization_pending");
     poll(*server, "rival", &id).await.refused(400, "invalid_grant");
     server.quiet().await;
-    let after = server.running.system().store().report().commits;
+    let after = server.running().system().store().report().commits;
     assert_eq!(after, before, "a pending poll commits nothing");
     server.clock.advance(Duration::from_secs(50));
     poll(*server, "agent", &id).await.refused(400, "expired_token");

@@ -152,7 +152,7 @@ const ALL: [Ended; 5] =
     [Ended::Organization, Ended::Account, Ended::Client, Ended::Role, Ended::Session];
 
 async fn turn(server: &TestServer, command: client::Command) {
-    let mut commit = server.running.system().multi_commit(&Context::operator());
+    let mut commit = server.running().system().multi_commit(&Context::operator());
     commit.decide::<Client>("agent", &command).await.unwrap().unwrap();
     commit.commit().await.unwrap();
 }

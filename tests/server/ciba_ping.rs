@@ -143,7 +143,7 @@ pub async fn outcome(server: &TestServer, outcome: &str) -> bool {
 async fn outcomes(server: &TestServer, outcome: &str, number: u32) -> bool {
     let of = format!("porteiro_outbox_total{{topic=\"ciba_ping\",outcome=\"{outcome}\"}}");
     let line = format!("{of} {number}");
-    get(server.operator, "/metrics").await.text().lines().any(|one| one == line)
+    get(server.operator(), "/metrics").await.text().lines().any(|one| one == line)
 }
 
 pub const TOKEN: [(&str, &str); 1] = [("client_notification_token", "abc.DEF-123==")];

@@ -231,13 +231,13 @@ async fn every_wrong_assertion_is_refused_and_has_us_write_nothing() {
         wrong.push(("a public key taken for a secret", format!("{message}.{mac}")));
     }
     server.quiet().await;
-    let before = server.running.system().store_report().commits;
+    let before = server.running().system().store_report().commits;
     for (what, assertion) in wrong {
         let answer = server.assert(&assertion, &[]).await;
         assert_eq!(answer.status, 401, "{what}: {answer:?}");
         answer.refused(401, "invalid_client");
     }
-    assert_eq!(server.running.system().store_report().commits, before);
+    assert_eq!(server.running().system().store_report().commits, before);
     // What is only a little ahead is taken (FAPI 2.0 §5.3.2.1).
     let ahead = said(json!({ "nbf": now + 8, "iat": now + 8 }));
     assert_eq!(server.assert(&key.sign(&ahead), &[]).await.status, 200);
@@ -403,7 +403,7 @@ async fn what_is_presented_twice_makes_no_group_of_commits_run_twice() {
     }
     callers.join_all().await;
     assert_eq!(revoke(&other).await, 200);
-    let report = other.running.system().store().report();
+    let report = other.running().system().store().report();
     assert_eq!(report.contested, 0, "each was found before anything was written");
     other.stop().await;
     server.stop().await;

@@ -60,7 +60,7 @@ async fn redeemed(server: &TestServer, done: &Answer, client: &str) -> Answer {
 }
 
 async fn is_stored(server: &TestServer, client_id: &str) -> bool {
-    let view = server.running.system().view::<Client>();
+    let view = server.running().system().view::<Client>();
     let all = view.list_if(true, (CLIENTS, ""), porteiro::actors::Bound::new(1_000)).await.unwrap();
     all.iter().any(|entry| entry.id == client_id)
 }

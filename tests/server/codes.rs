@@ -165,11 +165,11 @@ async fn an_unknown_address_gets_the_same_answers_and_no_mail() {
         let mut answers = vec![flow.clone()];
         for step in ["email_code/send", "magic_link/send", "sms_code/send"] {
             server.quiet().await;
-            let before = server.running.system().store().report().commits;
+            let before = server.running().system().store().report().commits;
             let answer = server.step(&flow, step, json!({})).await;
             assert_eq!(answer.status, 200, "{email} {step} {answer:?}");
             answers.push(answer.json());
-            let commits = server.running.system().store().report().commits - before;
+            let commits = server.running().system().store().report().commits - before;
             answers.push(json!(commits.min(2)));
         }
         for (step, member) in [("email_code", "code"), ("magic_link", "token")] {

@@ -262,7 +262,7 @@ async fn what_a_connection_believes_a_person_changes_who_has_proved_two_factors(
 
 /// Says which connections an organization requires.
 async fn required(server: &TestServer) -> Vec<String> {
-    let system = server.running.system();
+    let system = server.running().system();
     let mut commit = system.multi_commit(&porteiro::domain::Context::operator());
     let home = commit.look::<porteiro::domain::organization::Organization>("acme").await.unwrap();
     home.known().unwrap().required_connections.clone()

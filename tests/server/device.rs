@@ -194,14 +194,14 @@ async fn a_poll_of_what_waits_commits_nothing() {
     let codes = start(*server, "tv", &[]).await;
     poll(*server, "tv", &codes.device).await.refused(400, "authorization_pending");
     server.quiet().await;
-    let before = server.running.system().store().report().commits;
+    let before = server.running().system().store().report().commits;
     for _ in 0..20 {
         server.clock.advance(Duration::from_secs(5));
         poll(*server, "tv", &codes.device).await.refused(400, "authorization_pending");
     }
     poll(*server, "tv", &codes.device).await.refused(400, "slow_down");
     server.quiet().await;
-    assert_eq!(server.running.system().store().report().commits, before);
+    assert_eq!(server.running().system().store().report().commits, before);
     server.stop().await;
 }
 

@@ -99,7 +99,7 @@ impl Scene {
 
     /// Which organization vouches for addresses at a domain.
     pub async fn vouches(&self, domain: &str) -> Option<String> {
-        let holders = self.server.running.system().domain_holders();
+        let holders = self.server.running().system().domain_holders();
         let found = holders.of_domain(&DomainName::parse(domain).unwrap()).await.unwrap();
         found.map(|found| found.organization)
     }
@@ -150,7 +150,7 @@ async fn a_domain_is_proved_by_its_record_and_listed_shown_and_removed() {
     assert_eq!((&proved["state"], &proved["record"]), (&json!("verified"), record));
     assert!(proved["verified_at"].is_string());
     assert_eq!(scene.vouches("acme.test").await.as_deref(), Some("acme"));
-    let holders = scene.server.running.system().domain_holders();
+    let holders = scene.server.running().system().domain_holders();
     assert!(holders.of_address("Ana@acme.test").await.unwrap().is_some());
     assert!(holders.of_address("acme.test").await.unwrap().is_none());
 
@@ -353,7 +353,7 @@ async fn a_suspended_organization_changes_no_domain_and_vouches_for_none() {
     let scene = scene().await;
     let rita = scene.rita().await;
     let acme = scene.prove(&rita, ACME, "acme.test").await;
-    let holders = scene.server.running.system().domain_holders();
+    let holders = scene.server.running().system().domain_holders();
     let vouching = holders.of_address("ana@acme.test").await.unwrap().unwrap();
     assert_eq!(vouching.requirements().len(), 2);
     scene.server.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n").await;
@@ -385,7 +385,7 @@ async fn the_domain_of_a_deleted_organization_is_free_once_that_is_erased() {
     let theirs = add(&scene.otto().await, OTHER, "acme.test").await;
     let both = [&acme, &theirs].map(|one| vec![text(&one["record"]["value"]).to_owned()]);
     scene.zone.put(CHALLENGE, Zone::Txt(both.to_vec()));
-    let mut commit = server.running.system().multi_commit(&Context::node());
+    let mut commit = server.running().system().multi_commit(&Context::node());
     let deleted = commit.decide::<Organization>("acme", &Command::RequestDeletion).await.unwrap();
     assert!(deleted.is_ok());
     commit.commit().await.unwrap();
@@ -398,7 +398,7 @@ async fn the_domain_of_a_deleted_organization_is_free_once_that_is_erased() {
     verify(&scene.otto().await, OTHER, &theirs).await.problem(409, "domain_held");
     server.clock.advance(MOMENT);
     eventually("the domain to be free", async || {
-        let claims = server.running.system().fresh_reads();
+        let claims = server.running().system().fresh_reads();
         claims.count(DOMAINS, "acme", 9).await.unwrap() == 0
     })
     .await;
@@ -457,7 +457,7 @@ async fn a_commit_that_rests_on_a_domain_does_not_happen_once_it_is_removed_or_i
     let scene = scene().await;
     let rita = scene.rita().await;
     let acme = scene.prove(&rita, ACME, "acme.test").await;
-    let system = scene.server.running.system();
+    let system = scene.server.running().system();
     let vouching = system.domain_holders().of_address("ana@acme.test").await.unwrap().unwrap();
     let commits = async || {
         let mut commit = system.multi_commit(&Context::node());

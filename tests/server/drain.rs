@@ -252,7 +252,7 @@ async fn a_key_made_by_the_command_is_published_within_20_seconds() {
 async fn a_server_that_cannot_listen_leaves_nothing_running_behind() {
     let server = TestServer::open().await;
     let before = worker_threads();
-    let options = TestOptions { operator: server.operator, ..TestOptions::default() };
+    let options = TestOptions { operator: server.operator(), ..TestOptions::default() };
     let refused = server.refused_beside(options).await;
     assert!(matches!(refused, ServerError::Listen { .. }), "{refused}");
     eventually("the end of what was started", async || worker_threads() == before).await;

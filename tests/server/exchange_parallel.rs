@@ -53,7 +53,7 @@ async fn at_once(server: &TestServer, token: &str, value: &str) -> Vec<u16> {
 }
 
 async fn taken(server: &TestServer) -> Fixed {
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     let row = store.load("agent_allowance", "buyer").await.unwrap().unwrap();
     let allowance: AgentAllowance = serde_json::from_str(&row.state).unwrap();
     let now = porteiro::domain::Clock::now(&*server.clock);

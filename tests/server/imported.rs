@@ -94,7 +94,7 @@ async fn thousands_of_people_are_imported_in_bites_and_a_run_that_was_stopped_go
     assert!((8..PEOPLE).contains(&created), "{created}");
     let is_here = async |number: usize| {
         let address = format!("p{number}@crowd.test");
-        server.running.system().store().find(EMAIL_ADDRESSES, &address).await.unwrap().is_some()
+        server.running().system().store().find(EMAIL_ADDRESSES, &address).await.unwrap().is_some()
     };
     assert!(is_here(created - 1).await && !is_here(created).await, "whole bites, in their order");
     // The same file again.

@@ -25,7 +25,7 @@ struct Work {
 
 impl Work {
     fn so_far(server: &TestServer) -> Self {
-        let system = server.running.system();
+        let system = server.running().system();
         let (hashing, store) = (system.hashing().vitals(), system.store().report());
         Self {
             hashes: hashing.done + hashing.refused + hashing.abandoned + hashing.panicked,

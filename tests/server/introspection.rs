@@ -177,7 +177,7 @@ async fn what_a_revoked_key_signed_is_not_believed() {
     .await;
     let revoke = porteiro::domain::signing_keys::Command::Revoke { kid: kid.clone(), held };
     server
-        .running
+        .running()
         .system()
         .signing_keys()
         .ask(&Context::operator(), porteiro::actors::INSTALLATION, revoke)

@@ -382,12 +382,12 @@ async fn an_rsa_key_signs_ps256_until_there_is_a_key_for_it_alone() {
 
     server.clock.advance(Duration::from_secs(1));
     let own = server.add_key(SigningAlgorithm::Ps256);
-    server.running.system().reload_keys();
+    server.running().system().reload_keys();
     eventually("publication", async || is_published(&server, &own)).await;
     let rsa = kid_of(id_token);
     assert_eq!(kid_of(text(&tokens().await["id_token"])), rsa, "it is not known everywhere yet");
     server.clock.advance(Duration::from_mins(10));
-    let keys = server.running.system().keys();
+    let keys = server.running().system().keys();
     let signs = |algorithm| keys.borrow().signer(algorithm).unwrap().kid().to_owned();
     eventually("promotion", async || signs(SigningAlgorithm::Ps256) == own).await;
     assert_eq!(signs(SigningAlgorithm::Rs256), rsa);

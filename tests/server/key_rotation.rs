@@ -21,7 +21,7 @@ pub fn kid_of(token: &str) -> String {
 }
 
 pub fn is_published(server: &TestServer, kid: &str) -> bool {
-    let keys = server.running.system().keys();
+    let keys = server.running().system().keys();
     let set = keys.borrow().jwks.clone();
     set["keys"].as_array().unwrap().iter().any(|key| key["kid"] == kid)
 }
@@ -31,12 +31,12 @@ pub async fn rotate(server: &TestServer) {
     let algorithms = [SigningAlgorithm::Rs256, SigningAlgorithm::Es256];
     server.clock.advance(Duration::from_secs(1));
     let next = algorithms.map(|algorithm| (algorithm, server.add_key(algorithm)));
-    server.running.system().reload_keys();
+    server.running().system().reload_keys();
     for (_, kid) in &next {
         eventually("publication", async || is_published(server, kid)).await;
     }
     server.clock.advance(Duration::from_mins(10));
-    let keys = server.running.system().keys();
+    let keys = server.running().system().keys();
     let signs = |algorithm, kid: &str| keys.borrow().signer(algorithm).unwrap().kid() == kid;
     for (algorithm, kid) in &next {
         eventually("promotion", async || signs(*algorithm, kid)).await;
@@ -52,7 +52,7 @@ async fn a_retired_key_stays_published_until_the_longest_token_it_signed_has_exp
     let kid = kid_of(token);
     rotate(&server).await;
     server.clock.advance(Duration::from_hours(2));
-    server.running.system().reload_keys();
+    server.running().system().reload_keys();
     // The other keys of the folder are read in the same sweep, so that this one shows it has run.
     let other = server.add_key(SigningAlgorithm::EdDsa);
     eventually("a sweep", async || is_published(&server, &other)).await;
@@ -78,7 +78,7 @@ async fn a_hint_that_a_retired_key_signed_counts_and_one_that_a_revoked_key_sign
     assert_eq!(server.authorize_in(&session, "web", &none).await.json()["state"], "done");
 
     let revoke = Command::Revoke { kid: kid.clone(), held: Vec::new() };
-    let system = server.running.system();
+    let system = server.running().system();
     let mut keys = system.keys();
     keys.mark_unchanged();
     system.signing_keys().ask(&Context::node(), INSTALLATION, revoke).await.unwrap();

@@ -216,7 +216,7 @@ async fn linking_wants_a_fresh_proof_of_ones_own_and_a_membership() {
 
 /// Has a connection removed.
 pub async fn remove_connection(ours: &TestServer, connection: &str) {
-    let mut commit = ours.running.system().multi_commit(&Context::operator());
+    let mut commit = ours.running().system().multi_commit(&Context::operator());
     let remove = connection::Command::Remove;
     commit.decide::<Connection>(connection, &remove).await.unwrap().unwrap();
     commit.commit().await.unwrap();
@@ -227,8 +227,8 @@ async fn decide(ours: &TestServer, what: &str, account: &str, connection: &str) 
     if what == "connection" {
         remove_connection(ours, connection).await;
     } else {
-        let mut commit = ours.running.system().multi_commit(&Context::operator());
-        let store = ours.running.system().store();
+        let mut commit = ours.running().system().multi_commit(&Context::operator());
+        let store = ours.running().system().store();
         let found = store.find(MEMBERSHIP_PAIRS, &pair(account, "acme")).await.unwrap();
         let (id, organization) = (found.unwrap().1, "acme".to_owned());
         let home = commit.look::<Organization>("acme").await.unwrap().known().cloned();
@@ -252,7 +252,7 @@ async fn decide(ours: &TestServer, what: &str, account: &str, connection: &str) 
 async fn what_an_identity_was_believed_by_must_stand_until_it_is_linked() {
     let (ours, other) = (TestServer::open_in(speaking()).await, OtherProvider::open().await);
     let connection = other.connect(&ours, Some("acme")).await;
-    let store = ours.running.system().store();
+    let store = ours.running().system().store();
     for (email, what) in [(ANA, "membership"), ("bruno@acme.test", "connection")] {
         let session = ours.sign_in(email).await;
         let flow = begin(&ours, &session, &connection).await.json();
@@ -274,8 +274,8 @@ async fn identities_go_with_their_account_and_with_their_connection() {
     let ours = TestServer::open_in(TestOptions { janitor, ..speaking() }).await;
     let other = OtherProvider::open().await;
     let connection = other.connect(&ours, None).await;
-    let reads = ours.running.system().fresh_reads();
-    let store = ours.running.system().store();
+    let reads = ours.running().system().fresh_reads();
+    let store = ours.running().system().store();
     let mut accounts = Vec::new();
     for email in [ANA, "clara@nowhere.test"] {
         let session = ours.sign_in(email).await;

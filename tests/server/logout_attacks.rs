@@ -57,7 +57,7 @@ async fn a_token_that_a_retired_key_signed_counts_and_one_that_a_revoked_key_sig
     let second = scene.server.sign_in("ana@acme.test").await;
     let asked = [("id_token_hint", scene.hint()), ("post_logout_redirect_uri", BYE)];
     let revoke = Command::Revoke { kid: kid.clone(), held: Vec::new() };
-    let system = scene.server.running.system();
+    let system = scene.server.running().system();
     let cookie = format!("porteiro={second}");
     let elsewhere = [PAGE, ("cookie", cookie.as_str())];
     is_question(&link(&scene.server, &asked, &elsewhere).await);

@@ -70,7 +70,7 @@ async fn items(server: &TestServer, count: usize) -> Vec<Value> {
 #[tokio::test]
 async fn what_was_sent_is_read_at_the_mailbox_by_programs_and_people() {
     let server = open().await;
-    let writers = server.running.system().host::<Writer>().await.unwrap();
+    let writers = server.running().system().host::<Writer>().await.unwrap();
     let write = async |command| {
         writers.ask(&Context::node(), "w", command).await.unwrap();
     };
@@ -113,7 +113,7 @@ async fn what_was_sent_is_read_at_the_mailbox_by_programs_and_people() {
     let delivered = "porteiro_outbox_total{topic=\"sms\",outcome=\"delivered\"} 1";
     let mut metrics = String::new();
     eventually("the last settling", async || {
-        metrics = get(server.operator, "/metrics").await.text();
+        metrics = get(server.operator(), "/metrics").await.text();
         metrics.contains(delivered)
     })
     .await;

@@ -129,6 +129,7 @@ mod mtls;
 mod mtls_reload;
 mod new_credentials;
 mod newcomers;
+mod nodes;
 mod openapi_document;
 mod operator;
 mod operator_recovery;
@@ -244,6 +245,7 @@ mod support;
 mod suspension_races;
 mod tab;
 mod template;
+mod test_options;
 mod tls;
 #[cfg(feature = "pkcs11")]
 mod token_scene;

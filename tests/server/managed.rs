@@ -298,7 +298,7 @@ async fn a_deleted_clients_id_is_not_given_again_and_its_row_is_forgotten_in_tim
     let server = TestServer::open().await;
     let told = registered(&server, &plain()).await;
     assert_eq!(delete(&server, &told).await.status, 204);
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     let id = text(&told["client_id"]);
     let row = store.load(Client::KIND, id).await.unwrap().unwrap();
     assert!(row.state.contains("Deleted") && !row.state.contains("example.com"), "{}", row.state);

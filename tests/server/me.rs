@@ -50,7 +50,7 @@ async fn sessions(server: &TestServer, session: &str) -> Vec<Value> {
 
 /// The details of the records of an event.
 pub async fn records(server: &TestServer, event: &str) -> Vec<Value> {
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     let mut found = Vec::new();
     for lane in store.log_lanes().await.unwrap() {
         let rows = store.log_page(&lane, 0).await.unwrap();

@@ -232,7 +232,7 @@ async fn a_person_reads_the_history_of_their_own_account_newest_first_and_by_pag
         let refused = get_in(&server, &session, &format!("/me/history?{query}")).await;
         refused.problem(400, problem);
     }
-    let proof = server.running.system().store().verify_log(&[]).await.unwrap();
+    let proof = server.running().system().store().verify_log(&[]).await.unwrap();
     assert!(proof.findings.is_empty(), "{proof:?}");
     server.stop().await;
 }

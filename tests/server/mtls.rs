@@ -346,7 +346,7 @@ async fn the_listener_for_certificates_serves_programs_alone_and_the_metadata_sa
     let partners = Partners::new();
     let server = partners.open().await;
     let metadata = server.get("/.well-known/openid-configuration").await.json();
-    let port = server.running.mtls.unwrap().port();
+    let port = server.running().mtls.unwrap().port();
     let aliases = metadata["mtls_endpoint_aliases"].as_object().unwrap();
     assert_eq!(aliases.len(), 8, "{aliases:?}");
     for (name, alias) in aliases {

@@ -141,9 +141,9 @@ async fn the_address_of_the_server_leads_to_the_account_where_there_are_pages() 
 async fn a_load_balancer_may_ask_the_operators_listener_by_http_1_0_without_a_host() {
     let server = TestServer::open().await;
     for (address, request, status) in [
-        (server.operator, "GET /readyz HTTP/1.0\r\n\r\n", "200"),
-        (server.operator, "GET /readyz HTTP/1.1\r\nConnection: close\r\n\r\n", "400"),
-        (server.running.address, "GET /connect/jwks HTTP/1.0\r\n\r\n", "400"),
+        (server.operator(), "GET /readyz HTTP/1.0\r\n\r\n", "200"),
+        (server.operator(), "GET /readyz HTTP/1.1\r\nConnection: close\r\n\r\n", "400"),
+        (server.running().address, "GET /connect/jwks HTTP/1.0\r\n\r\n", "400"),
     ] {
         let answer = raw(address, request.as_bytes()).await;
         let line = answer.lines().next().unwrap_or_default();

@@ -17,7 +17,7 @@ async fn metrics_count_requests_tokens_and_refusals() {
     for _ in 0..2 {
         server.post_as("billing", "/connect/revoke", &[("token", &token)]).await;
     }
-    let scrape = get(server.operator, "/metrics").await;
+    let scrape = get(server.operator(), "/metrics").await;
     assert_eq!(scrape.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let text = scrape.text();
     for line in [
@@ -59,9 +59,9 @@ async fn on_a_quiet_node_the_counters_show_what_a_request_costs() {
     let server = server.await;
     let token = server.token("billing", "invoices:read").await;
     let cost = async |path, parameters: &[(&str, &str)]| {
-        let before = server.running.system().store().report();
+        let before = server.running().system().store().report();
         server.post_as("billing", path, parameters).await;
-        let after = server.running.system().store().report();
+        let after = server.running().system().store().report();
         (after.reads - before.reads, after.commits - before.commits)
     };
     assert_eq!(cost("/nowhere", &[]).await, (0, 0));
@@ -80,7 +80,7 @@ async fn on_a_quiet_node_the_counters_show_what_a_request_costs() {
 async fn no_traffic_grows_the_label_sets() {
     let server = TestServer::open().await;
     let series = async || -> BTreeSet<String> {
-        let text = get(server.operator, "/metrics").await.text();
+        let text = get(server.operator(), "/metrics").await.text();
         let names = text.lines().filter(|line| !line.starts_with('#'));
         names.map(|line| line.rsplit_once(' ').unwrap().0.to_owned()).collect()
     };
@@ -104,11 +104,11 @@ async fn no_traffic_grows_the_label_sets() {
 async fn a_node_is_alive_and_ready_and_serves_operators_nothing_else() {
     let server = TestServer::open().await;
     for (path, said) in [("/livez", "alive\n"), ("/readyz", "ready\n")] {
-        let answer = get(server.operator, path).await;
+        let answer = get(server.operator(), path).await;
         assert_eq!((answer.status.as_u16(), answer.text().as_str()), (200, said));
     }
     for path in ["/", "/connect/token", "/.well-known/openid-configuration"] {
-        assert_eq!(get(server.operator, path).await.status, 404, "{path}");
+        assert_eq!(get(server.operator(), path).await.status, 404, "{path}");
     }
     server.stop().await;
 }

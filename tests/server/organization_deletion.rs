@@ -112,12 +112,12 @@ fn said(output: &Output) -> String {
 }
 
 async fn account(server: &TestServer, email: &str) -> String {
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     store.find(EMAIL_ADDRESSES, email).await.unwrap().expect("an account").1
 }
 
 async fn organization(server: &TestServer) -> Organization {
-    hydrate::<Organization>(server.running.system().store(), "acme").await.unwrap().machine
+    hydrate::<Organization>(server.running().system().store(), "acme").await.unwrap().machine
 }
 
 /// Enables acme as the operator's command does, at the time of the server.
@@ -131,7 +131,7 @@ async fn enable(server: &TestServer) -> Result<bool, OrganizationError> {
 }
 
 async fn members(server: &TestServer) -> usize {
-    server.running.system().fresh_reads().count(MEMBERS, "acme", 1_000).await.unwrap()
+    server.running().system().fresh_reads().count(MEMBERS, "acme", 1_000).await.unwrap()
 }
 
 async fn is_erased(server: &TestServer) -> bool {
@@ -158,7 +158,7 @@ async fn furnish(server: &TestServer, api: &Api<'_>) -> String {
         .post(&format!("{ACME}/apikeys"), &json!({ "name": "k", "permissions": ["audit:read"] }))
         .await;
     let carla = account(server, "carla@acme.test").await;
-    let mut commit = server.running.system().multi_commit(&Context::node());
+    let mut commit = server.running().system().multi_commit(&Context::node());
     let draft = connection::Draft {
         id: "c1".to_owned(),
         organization: Some("acme".to_owned()),
@@ -186,7 +186,7 @@ async fn furnish(server: &TestServer, api: &Api<'_>) -> String {
 
 /// Lists what is left in the lists of acme, and of Carla for acme.
 async fn left(server: &TestServer, carla: &str) -> Vec<(&'static str, usize)> {
-    let reads = server.running.system().fresh_reads();
+    let reads = server.running().system().fresh_reads();
     let mut left = Vec::new();
     let own = [MEMBERS, WEBHOOKS, INVITATIONS, ORGANIZATION_CLIENTS, DOMAINS, CONNECTIONS];
     for (list, owner) in own
@@ -296,7 +296,7 @@ async fn after_thirty_days_an_organization_is_erased_and_its_slug_is_not_used_ag
     let carla = account(&server, "carla@acme.test").await;
     let vera = account(&server, "vera@acme.test").await;
     assert!(left(&server, &carla).await.len() >= 7, "{:?}", left(&server, &carla).await);
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     let found = store.find("membership_pairs", &pair(&carla, "acme")).await.unwrap();
     let membership = found.unwrap().1;
     let count = members(&server).await;
@@ -305,7 +305,7 @@ async fn after_thirty_days_an_organization_is_erased_and_its_slug_is_not_used_ag
     assert!(enable(&server).await.is_err(), "it is too late");
     eventually("the organization to be erased", async || is_erased(&server).await).await;
     assert_eq!(left(&server, &carla).await, [], "nothing is left");
-    let reads = server.running.system().fresh_reads();
+    let reads = server.running().system().fresh_reads();
     assert_eq!(reads.count(ORGANIZATION_DELETIONS, "", 9).await.unwrap(), 0);
     let removed = hydrate::<Membership>(store, &membership).await.unwrap().machine;
     assert!(matches!(removed, Membership::Removed { .. }), "{removed:?}");
@@ -368,7 +368,7 @@ async fn an_erasure_that_broke_off_is_finished_by_another_node_when_the_lease_is
     });
     server.apply(&many).await;
     let carla = account(&server, "carla@acme.test").await;
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     let vera = account(&server, "vera@acme.test").await;
     let found = store.find("membership_pairs", &pair(&vera, "acme")).await.unwrap();
     let count = members(&server).await;
@@ -376,7 +376,7 @@ async fn an_erasure_that_broke_off_is_finished_by_another_node_when_the_lease_is
     assert_eq!(delete(&api, &WHY).await.status, 202);
     server.clock.advance(DAY * 31);
     // A node takes the lease, ends a little of it, and dies.
-    let mut commit = server.running.system().multi_commit(&Context::node());
+    let mut commit = server.running().system().multi_commit(&Context::node());
     let begun = commit.decide::<Organization>("acme", &Command::BeginErasure).await.unwrap();
     assert!(begun.is_ok());
     let erase = membership::Command::Erase;

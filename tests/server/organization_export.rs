@@ -340,7 +340,7 @@ async fn an_export_is_applied_elsewhere_and_makes_the_same_organization() {
 async fn an_export_has_no_secret_and_nothing_of_another_organization() {
     let server = directory().await;
     server.apply(MORE).await;
-    let system = server.running.system();
+    let system = server.running().system();
     let mut commit = system.multi_commit(&Context::node());
     for (id, slug) in [("c1", "acme"), ("c2", "other")] {
         let secret = ClientSecret {

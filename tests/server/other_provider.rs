@@ -58,7 +58,7 @@ impl OtherProvider {
             client_id: Some(id.clone()),
             ..Draft::default()
         };
-        let mut commit = ours.running.system().multi_commit(&Context::operator());
+        let mut commit = ours.running().system().multi_commit(&Context::operator());
         let provision = Command::Provision(Box::new(draft));
         commit.decide::<Connection>(&id, &provision).await.unwrap().unwrap();
         commit.commit().await.unwrap();

@@ -63,7 +63,7 @@ async fn open() -> (TestServer, Arc<Faults>) {
 impl TestServer {
     /// How many commits of a kind were of unknown fate.
     fn unknown(&self, kind: &str) -> u64 {
-        let kinds = self.running.system().kinds();
+        let kinds = self.running().system().kinds();
         kinds.iter().find(|(one, _)| *one == kind).unwrap().1.unknown
     }
 }
@@ -307,7 +307,7 @@ async fn a_consent_and_what_is_granted_on_it_are_one_commit() {
 async fn a_flow_whose_end_is_in_doubt_is_answered_with_what_it_came_to() {
     let (server, faults) = open().await;
     let unknown = || {
-        let kinds = server.running.system().kinds();
+        let kinds = server.running().system().kinds();
         kinds.iter().find(|(kind, _)| *kind == "flow").unwrap().1.unknown
     };
     // The answer to COMMIT is lost; then COMMIT itself is.

@@ -212,13 +212,13 @@ async fn to_push_writes_nothing() {
     let server = TestServer::open().await;
     pushed(*server, "web", &[]).await;
     server.quiet().await;
-    let before = server.running.system().store().report().commits;
+    let before = server.running().system().store().report().commits;
     for _ in 0..20 {
         let uri = pushed(*server, "web", &[]).await;
         present(*server, "web", &uri, None).await;
     }
     server.quiet().await;
-    assert_eq!(server.running.system().store().report().commits, before);
+    assert_eq!(server.running().system().store().report().commits, before);
     server.stop().await;
 }
 

@@ -112,7 +112,7 @@ async fn an_answer_tells_neither_by_words_nor_by_work_whose_account_it_names() {
     let mut device = device_of(&server, ANA).await;
     device_of(&server, "bruno@acme.test").await;
     server.quiet().await;
-    let store = || server.running.system().store().report();
+    let store = || server.running().system().store().report();
     let mut seen = Vec::new();
     // An account that has passkeys, and none at all; of the passkeys neither is one.
     let bruno = id_of(&server, "bruno@acme.test").await;

@@ -78,14 +78,14 @@ fn names(flow: &Value) -> Vec<&str> {
 
 /// The id of the account of an address.
 pub async fn id_of(server: &TestServer, email: &str) -> String {
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     store.find(EMAIL_ADDRESSES, email).await.unwrap().unwrap().1
 }
 
 /// The passkeys that the account of an address has.
 pub async fn kept(server: &TestServer, email: &str) -> Vec<Passkey> {
     let id = id_of(server, email).await;
-    let seen = server.running.system().view::<Account>().peek(&id).await.unwrap();
+    let seen = server.running().system().view::<Account>().peek(&id).await.unwrap();
     let known = seen.machine.known().unwrap();
     known.credentials.passkeys().map(|(passkey, _)| passkey.clone()).collect()
 }
@@ -266,13 +266,13 @@ async fn one_passkey_signs_in_on_many_devices_at_once() {
 async fn a_sign_in_by_passkey_is_two_commits() {
     let (server, mut device) = open().await;
     server.quiet().await;
-    let before = server.running.system().store().report().commits;
+    let before = server.running().system().store().report().commits;
     let flow = server.authorize("web", &[]).await.json();
     let options = server.step(&flow, "passkey/options", json!({})).await.json();
     let done = server.present(&flow, device.get(&options).await).await;
     assert!(parameter(&redirect(&done), "code").is_some());
     server.quiet().await;
-    let commits = server.running.system().store().report().commits - before;
+    let commits = server.running().system().store().report().commits - before;
     assert!(commits <= 2, "{commits} commits, those that no one waits for included");
     server.stop().await;
 }

@@ -160,7 +160,7 @@ async fn what_was_proved_before_a_recovery_signs_in_no_more() {
 async fn a_recovery_tells_no_one_who_has_an_account() {
     let server = open().await;
     let report = || {
-        let report = server.running.system().store().report();
+        let report = server.running().system().store().report();
         (report.reads, report.commits + report.refused + report.failed + report.unknown)
     };
     let mut seen = Vec::new();

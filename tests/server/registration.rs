@@ -332,7 +332,7 @@ async fn an_algorithm_can_be_registered_once_there_is_a_key_for_it() {
     server.add_key(SigningAlgorithm::EdDsa);
     crate::shared::eventually("the new key", async || {
         server.clock.advance(Duration::from_mins(1));
-        server.running.system().reload_keys();
+        server.running().system().reload_keys();
         register(&server, &asking(members[0], "EdDSA")).await.status == 201
     })
     .await;
@@ -343,7 +343,7 @@ async fn an_algorithm_can_be_registered_once_there_is_a_key_for_it() {
 async fn neither_secret_nor_token_is_stored() {
     let server = TestServer::open().await;
     let told = registered(&server, &machine()).await;
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     let row = store.load(Client::KIND, text(&told, "client_id")).await.unwrap().unwrap();
     for name in ["client_secret", "registration_access_token"] {
         let secret = text(&told, name);

@@ -142,7 +142,7 @@ async fn an_api_keeps_a_scope_whose_name_was_reserved_and_that_name_opens_nothin
     let made = rita.post("/api/organizations/acme/apikeys", &body).await.json();
     rename_orders(&mut unsettle(&server).await).await;
     // Before a server of this release has run, `doctor` names the API all the same.
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     let warnings = Warning::of_installation(store, CertificateSupport::None, 100).await.unwrap();
     let of_api: Vec<_> = warnings.iter().filter(|one| one.kind == "resource").collect();
     assert_eq!((of_api.len(), of_api[0].id.as_str()), (1, ORDERS), "{warnings:?}");
@@ -178,7 +178,7 @@ async fn an_api_keeps_a_scope_whose_name_was_reserved_and_that_name_opens_nothin
     let plan = server.apply(&same).await;
     assert!(plan.steps[0].to_string().starts_with('='), "{}", plan.steps[0]);
 
-    let store = node.running.system().store();
+    let store = node.running().system().store();
     let warnings = Warning::of_installation(store, CertificateSupport::None, 100).await.unwrap();
     let about = |kind: &str| {
         warnings.iter().filter(|one| one.kind == kind && one.text.contains("domains:read")).count()

@@ -23,7 +23,7 @@ async fn what_directories_did_is_found_whatever_else_was_done_since() {
     scim.group("g", &[]).await;
     server.clock.advance(moment);
     assert_eq!(scim.delete(&user).await.status, 204);
-    let mut commit = server.running.system().multi_commit(&Context::node());
+    let mut commit = server.running().system().multi_commit(&Context::node());
     for number in 0..400 {
         // Words of others that look like it.
         let name = Some(format!("\"cause\":\"scim\" {number}"));

@@ -25,7 +25,7 @@ async fn tag(scim: &Scim, path: &str) -> String {
 
 /// Everything that a change would write: rows, and what is in the log.
 async fn written(server: &TestServer, users: &[&String]) -> Vec<i64> {
-    let reads = server.running.system().fresh_reads();
+    let reads = server.running().system().fresh_reads();
     let mut written = vec![reads.version("organization", "acme").await.unwrap()];
     for user in users {
         written.push(reads.version("membership", id(user)).await.unwrap());

@@ -131,7 +131,7 @@ async fn with_screens_off_every_screen_is_answered_as_a_path_that_never_existed(
         }
     }
     // They are counted as one, and no label tells that there could be pages.
-    let metrics = get(without.operator, "/metrics").await.text();
+    let metrics = get(without.operator(), "/metrics").await.text();
     for path in only_with_screens() {
         let label = format!("route=\"{path}\"");
         assert!(!metrics.contains(&label), "{label}");

@@ -157,7 +157,7 @@ async fn looking_at_pages_writes_nothing_and_consumes_nothing() {
     let server = open().await;
     let tab = &mut Tab::new(&server);
     server.quiet().await;
-    let commits = || server.running.system().store().report().commits;
+    let commits = || server.running().system().store().report().commits;
     let before = commits();
     for path in ["/sign-in", "/sign-up", "/reset-password", "/device", "/approve", "/verify-email"]
     {
@@ -189,11 +189,11 @@ async fn a_mailed_link_is_consumed_by_a_button_and_in_its_own_browser() {
         other.open(&path).await.is(403, "This belongs to another browser");
     }
     server.quiet().await;
-    let commits = server.running.system().store().report().commits;
+    let commits = server.running().system().store().report().commits;
     let landed = tab.open(&path).await;
     landed.is(200, "One click to go");
     tab.open(&path).await.is(200, "One click to go");
-    assert_eq!(server.running.system().store().report().commits, commits);
+    assert_eq!(server.running().system().store().report().commits, commits);
     let done = tab.step(&landed, "magic_link", &[]).await;
     assert_eq!(done.address, "/account", "{done:?}");
     // The link again: it was used.

@@ -33,7 +33,7 @@ async fn fail(server: &TestServer, identifier: &str, times: usize) {
 
 /// Returns the detail of every row that records `event`.
 pub async fn records(server: &TestServer, event: &str) -> Vec<String> {
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     let mut found = Vec::new();
     for lane in store.log_lanes().await.unwrap() {
         let rows = store.log_page(&lane, 0).await.unwrap();
@@ -58,7 +58,7 @@ async fn a_wrong_password_is_recorded_for_an_account_and_only_counted_for_none()
         "no row for identifiers of no one"
     );
     assert_eq!(metric(&server, "porteiro_attempts_without_account_total").await, 8);
-    let proof = server.running.system().store().verify_log(&[]).await.unwrap();
+    let proof = server.running().system().store().verify_log(&[]).await.unwrap();
     assert!(proof.findings.is_empty(), "{proof:?}");
     server.stop().await;
 }

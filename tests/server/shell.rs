@@ -19,7 +19,7 @@ async fn every_answer_is_sealed_and_has_an_id_of_its_own() {
         assert!(answer.header("strict-transport-security").is_none(), "not over plain http");
         ids.insert(answer.header("x-request-id").unwrap().to_owned());
     }
-    let operators = crate::http::get(server.operator, "/livez").await;
+    let operators = crate::http::get(server.operator(), "/livez").await;
     sealed(&operators.headers);
     ids.insert(operators.header("x-request-id").unwrap().to_owned());
     assert_eq!(ids.len(), 4);

@@ -233,7 +233,7 @@ async fn a_hash_from_elsewhere_is_replaced_by_the_first_sign_in() {
     let cost = PasswordCost { passes: 2, ..PasswordCost::CHEAP };
     let phc = password::hash(PASSWORD.as_bytes(), [7; 16], cost, &mut Memory::default()).unwrap();
     server.apply(&format!("[[account]]\nemail = \"eva@acme.test\"\npassword = '{phc}'\n")).await;
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     let stored = async || {
         let (_, id) = store.find("email_addresses", "eva@acme.test").await.unwrap().unwrap();
         store.load("account", &id).await.unwrap().unwrap().state

@@ -75,7 +75,7 @@ async fn a_first_credential_can_be_left_out_and_mail_remains() {
 
 /// What was done for callers so far.
 fn work(server: &TestServer) -> (u64, u64) {
-    let report = server.running.system().store().report();
+    let report = server.running().system().store().report();
     (report.reads, report.commits + report.refused + report.failed + report.unknown)
 }
 

@@ -137,7 +137,7 @@ impl Silence {
         });
         self.beside(server, called).await;
         let line = format!("porteiro_outbox_total{{topic=\"{topic}\",outcome=\"delivered\"}} 0\n");
-        let metrics = get(server.operator, "/metrics").await.text();
+        let metrics = get(server.operator(), "/metrics").await.text();
         assert!(metrics.contains(&line), "{}: {metrics}", self.what);
     }
 }

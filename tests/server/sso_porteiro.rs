@@ -136,7 +136,7 @@ async fn another_porteiro_signs_members_in_by_a_secret() {
     server.step(&flow, "sso", json!({ "callback": without })).await.problem(401, "sso_refused");
     // It signs with another key by the time the code is exchanged.
     upstream.add_key(SigningAlgorithm::EdDsa);
-    upstream.running.system().reload_keys();
+    upstream.running().system().reload_keys();
     let session = session_of(&server.step(&flow, "sso", json!({ "callback": callback })).await);
     let me = crate::me::get_in(server, &session, "/me/organizations").await;
     assert_eq!(me.status, 200, "{me:?}");

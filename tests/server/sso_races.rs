@@ -40,7 +40,7 @@ impl Scene {
     }
 
     async fn count(&self, list: &'static str, owner: &str) -> usize {
-        self.server.running.system().fresh_reads().count(list, owner, 100).await.unwrap()
+        self.server.running().system().fresh_reads().count(list, owner, 100).await.unwrap()
     }
 }
 

@@ -66,7 +66,7 @@ pub fn draft(issuer: &str) -> Draft {
 
 /// Makes a connection, or changes the one of this id. Without a secret it proves itself by our key set.
 pub async fn connect(server: &TestServer, draft: Draft, secret: Option<&str>) -> String {
-    let system = server.running.system();
+    let system = server.running().system();
     let id = if draft.id.is_empty() { draw_uuid(&SystemDice) } else { draft.id.clone() };
     let secret = secret.map(|secret| {
         let (vault, secret) = (system.vault().now(), Secret::new(secret));
@@ -94,7 +94,7 @@ pub async fn connect(server: &TestServer, draft: Draft, secret: Option<&str>) ->
 
 /// Returns the id of the account with an address.
 pub async fn account_of(server: &TestServer, email: &str) -> Option<String> {
-    let found = server.running.system().fresh_reads().find(EMAIL_ADDRESSES, email).await;
+    let found = server.running().system().fresh_reads().find(EMAIL_ADDRESSES, email).await;
     found.unwrap().map(|(_, id)| id)
 }
 
@@ -121,7 +121,7 @@ pub async fn link_in(
     };
     let linked = Box::new(linked);
     let command = external_identity::Command::Link { linked, cause: Cause::Person };
-    let mut commit = server.running.system().multi_commit(&Context::node());
+    let mut commit = server.running().system().multi_commit(&Context::node());
     commit.decide::<ExternalIdentity>(&id, &command).await.unwrap().unwrap();
     commit.commit().await.unwrap();
 }

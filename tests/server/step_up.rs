@@ -59,7 +59,7 @@ pub async fn reached(server: &TestServer, session: &str) -> String {
 
 /// Gives an account a passkey that no device holds: it can be listed, named and removed.
 pub async fn add_passkey(server: &TestServer, email: &str, id: &str) {
-    let system = server.running.system();
+    let system = server.running().system();
     let (_, account) = system.store().find(EMAIL_ADDRESSES, email).await.unwrap().unwrap();
     let passkey = Passkey {
         id: id.to_owned(),

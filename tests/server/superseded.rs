@@ -71,7 +71,7 @@ async fn move_mailbox(server: &TestServer, session: &str, to: &str) {
 /// How many sessions an account has.
 async fn sessions(server: &TestServer, email: &str) -> usize {
     let account = crate::passkeys::id_of(server, email).await;
-    let view = server.running.system().view::<porteiro::domain::session::Session>();
+    let view = server.running().system().view::<porteiro::domain::session::Session>();
     view.list_if(true, (SESSIONS, &account), Bound::new(1_000)).await.unwrap().len()
 }
 
@@ -367,7 +367,7 @@ async fn a_proof_that_waits_is_in_the_persons_history_and_costs_no_commit_of_its
     let server = open().await;
     let commits = async || {
         server.quiet().await;
-        server.running.system().store().report().commits
+        server.running().system().store().report().commits
     };
     let flow = server.authorize("app", &[]).await.json();
     server.step(&flow, "identifier", json!({ "identifier": ANA })).await;

@@ -1,6 +1,8 @@
 //! A provider of its own for each test, and what one does with it.
 
+pub use crate::test_options::{LIFETIMES, TestOptions, loopback};
 use crate::{
+    nodes::{self, Balancer, FreePort},
     outside::Outside,
     shared::{TestClock, make_keys, test_folder},
     template,
@@ -9,34 +11,22 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::HeaderMap;
-use ipnet::IpNet;
 use jsonwebtoken::{DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use porteiro::{
-    actors::{JanitorOptions, TreeOptions, hashing::HashingOptions},
-    claims_hook::ClaimsHook,
-    client_documents::Fetcher,
+    actors::{TreeOptions, hashing::HashingOptions},
     clock::SystemClock,
     config::{Config, Sources},
     crypto::{
-        StatementIssuers, SystemDice,
+        SystemDice,
         keys::{DevKeys, Folder, Generator, Origin, Purpose},
-        passkeys::AttestationPolicy,
         password::PasswordCost,
     },
-    domain::{Clock as _, signing_keys::SigningAlgorithm},
-    geo::GeoDatabase,
-    http::{
-        Hosts, Lifetimes, Limits, Links, PasswordOptions, SecurityTxt, SignUp, limits::pace::Rates,
-    },
+    domain::{Clock as _, Timestamp, signing_keys::SigningAlgorithm},
     messages::{Mailbox, Messages},
-    outbound::{DnsResolver, Outbound, Policy, Resolver, TxtResolver},
+    outbound::{DnsResolver, Outbound, Policy, Resolver},
     provisioning::{self, ApplyError, File, Plan as Applied},
-    server::{
-        Flows, Issuer, MtlsPlan, OperatorAddress, Plan, Running, RuntimeOptions, ServerError,
-    },
-    store::{FaultInjection, NothingFails},
+    server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions, ServerError},
     system::Workbench,
-    transport::{ConnectionLimits, DrainLimits, TlsIdentity},
     upstream::Upstreams,
 };
 use serde_json::Value;
@@ -143,147 +133,16 @@ email = "clara@nowhere.test"
 password = "correct horse battery staple"
 "#;
 
-/// The contract's.
-pub const LIFETIMES: Lifetimes = Lifetimes {
-    authorization_code: Duration::from_mins(1),
-    access_token: Duration::from_mins(5),
-    id_token: Duration::from_mins(5),
-    refresh_idle: Duration::from_hours(14 * 24),
-    refresh_ceiling: Duration::from_hours(30 * 24),
-    session_idle: Duration::from_hours(7 * 24),
-    session_ceiling: Duration::from_hours(30 * 24),
-    par: Duration::from_mins(1),
-    device_code: Duration::from_mins(10),
-    ciba: Duration::from_mins(5),
-    flow: Duration::from_mins(15),
-    remember_device: None,
-    one_time_code: Duration::from_mins(10),
-    magic_link: Duration::from_mins(15),
-};
-
 pub struct TestServer {
     pub url: String,
     pub clock: Arc<TestClock>,
     outside: Outside,
-    pub operator: SocketAddr,
-    pub running: Running,
+    /// One, but for the suite on several nodes.
+    nodes: Vec<Running>,
+    balancer: Option<Balancer>,
     /// What was sent, where `/mailbox` is served.
     pub mailbox: Option<Arc<Mailbox>>,
     folder: Arc<tempfile::TempDir>,
-}
-
-/// What a test may want to be otherwise.
-#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
-pub struct TestOptions {
-    pub limits: Limits,
-    pub hosts: Hosts,
-    pub drain: DrainLimits,
-    /// Whether people get pages of ours: as `PORTEIRO_TEST_SCREENS` says, so that the whole suite runs
-    /// in both settings.
-    pub screens: bool,
-    pub links: Links,
-    /// Where a weakness is reported.
-    pub security_txt: Option<SecurityTxt>,
-    pub lifetimes: Lifetimes,
-    /// Whether proofs need a nonce.
-    pub dpop_nonce: bool,
-    /// What is shown where no certificates are asked for; without it there is no TLS.
-    pub tls: Option<Arc<TlsIdentity>>,
-    /// How clients come with certificates.
-    pub mtls: Option<MtlsPlan>,
-    pub registration: bool,
-    pub sign_up: SignUp,
-    pub issuer: Issuer,
-    /// Networks of proxies that are trusted.
-    pub proxies: Vec<IpNet>,
-    pub rates: Option<Rates>,
-    pub connections: ConnectionLimits,
-    /// How often keys are looked after, which is read and so counted.
-    pub keys_every: Duration,
-    pub janitor: JanitorOptions,
-    /// How often those are looked for who are still to be invited.
-    pub inviter_every: Duration,
-    pub flows: Flows,
-    pub passwords: PasswordOptions,
-    /// What fetches the documents of clients.
-    pub client_documents: Fetcher,
-    pub attestation: Option<AttestationPolicy>,
-    /// What adds claims.
-    pub claims_hook: Option<ClaimsHook>,
-    /// Whether mails and SMS can be sent, and read at `/mailbox`.
-    pub mailbox: bool,
-    /// The port of an SMTP server on this machine that takes mails instead.
-    pub smtp: Option<u16>,
-    /// Whether people are alerted of sign-ins from another device or place.
-    pub alerts: bool,
-    /// Where addresses are.
-    pub geo: Arc<GeoDatabase>,
-    /// Whose software statements count.
-    pub statement_issuers: Option<Arc<StatementIssuers>>,
-    /// Whether clients on this machine may be called.
-    pub private_networks: bool,
-    /// How long one call of another provider may take.
-    pub upstream_limit: Option<Duration>,
-    /// Who is asked for the names of what couriers call.
-    pub resolver: Arc<dyn Resolver>,
-    /// Who is asked for the records of domains.
-    pub txt_resolver: Arc<dyn TxtResolver>,
-    /// How often verified domains are looked for whose check is due.
-    pub domains_every: Duration,
-    /// Where operators find it.
-    pub operator: SocketAddr,
-    pub fault_injection: Arc<dyn FaultInjection>,
-    /// How long an entity may take to answer.
-    pub ask_timeout: Duration,
-}
-
-impl Default for TestOptions {
-    fn default() -> Self {
-        let moment = Duration::from_millis(200);
-        let drain =
-            DrainLimits { lame_duck: moment, idle_grace: moment, timeout: Duration::from_secs(5) };
-        let (limits, links) = (Limits::default(), Links::default());
-        let keys_every = Duration::from_millis(200);
-        Self {
-            limits,
-            hosts: Hosts::Any,
-            drain,
-            screens: screens_by_default(),
-            links,
-            security_txt: None,
-            lifetimes: LIFETIMES,
-            dpop_nonce: false,
-            tls: None,
-            mtls: None,
-            registration: true,
-            sign_up: SignUp { open: true, proof_of_work_bits: 0 },
-            issuer: Issuer::Localhost,
-            proxies: Vec::new(),
-            rates: Some(Rates::default()),
-            connections: ConnectionLimits::default(),
-            keys_every,
-            janitor: TreeOptions::default().janitor,
-            inviter_every: TreeOptions::default().inviter_every,
-            flows: Flows::default(),
-            passwords: PasswordOptions::default(),
-            client_documents: Fetcher::default(),
-            attestation: None,
-            claims_hook: None,
-            mailbox: false,
-            smtp: None,
-            alerts: true,
-            geo: Arc::new(GeoDatabase::none()),
-            statement_issuers: None,
-            private_networks: false,
-            upstream_limit: None,
-            resolver: Arc::new(DnsResolver::of_system()),
-            txt_resolver: Arc::new(DnsResolver::of_system()),
-            domains_every: TreeOptions::default().domains_every,
-            operator: loopback(),
-            fault_injection: Arc::new(NothingFails),
-            ask_timeout: TreeOptions::default().timeout,
-        }
-    }
 }
 
 /// What carries mails to an SMTP server on this machine, as an operator configures it.
@@ -295,11 +154,6 @@ fn by_smtp(port: u16, clock: Arc<TestClock>) -> Messages {
     let environment = own.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
     let loaded = Config::load(Sources { environment, ..Sources::default() }).unwrap();
     Messages::configured(&loaded.config, clock, None).unwrap()
-}
-
-/// Tells whether the suite runs with pages of ours: `PORTEIRO_TEST_SCREENS=on`.
-pub fn screens_by_default() -> bool {
-    std::env::var("PORTEIRO_TEST_SCREENS").is_ok_and(|value| value == "on")
 }
 
 /// Whatever is done from outside is done by its address alone.
@@ -323,8 +177,23 @@ impl TestServer {
         Self::start(Arc::new(folder), url, Arc::new(TestClock::new()), options).await
     }
 
+    /// Starts a node on a SQLite store that lies beside its keys, at a time of its own.
+    pub async fn over(
+        folder: tempfile::TempDir,
+        file: &Path,
+        at: Timestamp,
+        options: TestOptions,
+    ) -> Self {
+        let (clock, url) = (Arc::new(TestClock::new()), format!("sqlite://{}", file.display()));
+        clock.shift(at.millis() - clock.now().millis());
+        Self::start(Arc::new(folder), url, clock, options).await
+    }
+
     /// Starts another node of this installation.
     pub async fn beside(&self, options: TestOptions) -> Self {
+        if self.balancer.is_some() {
+            self.leave_out("it starts nodes of its own");
+        }
         let (folder, url) = (self.folder.clone(), self.url.clone());
         Self::start(folder, url, self.clock.clone(), options).await
     }
@@ -340,7 +209,7 @@ impl TestServer {
         folder: Arc<tempfile::TempDir>,
         url: String,
         clock: Arc<TestClock>,
-        options: TestOptions,
+        mut options: TestOptions,
     ) -> Self {
         let keys = folder.path().join("keys");
         let messages = match options.smtp {
@@ -350,19 +219,52 @@ impl TestServer {
         };
         let mailbox = messages.mailbox();
         let place = Place { url: url.clone(), keys, clock: clock.clone(), messages };
+        let front = nodes::many().then(FreePort::find);
+        if let (Some(front), Issuer::Localhost) = (&front, &options.issuer) {
+            options.issuer = Issuer::Named(format!("http://localhost:{}", front.port()));
+        }
+        let mut nodes = Vec::new();
+        for _ in 1..nodes::count() {
+            let another = options.for_another_node();
+            nodes.push(Box::pin(start(another, place.clone())).await.unwrap());
+        }
         // Boxed once for all tests, which would each carry it.
-        let running = Box::pin(start(options, place)).await.unwrap();
-        let (address, operator) = (running.address, running.operator.unwrap());
-        Self { url, clock, outside: Outside { address }, operator, running, mailbox, folder }
+        nodes.insert(0, Box::pin(start(options, place)).await.unwrap());
+        let addresses: Vec<SocketAddr> = nodes.iter().map(|node| node.address).collect();
+        let balancer = front.map(|front| Balancer::start(front, folder.path(), &addresses));
+        let address = balancer.as_ref().map_or(addresses[0], Balancer::address);
+        Self { url, clock, outside: Outside { address }, nodes, balancer, mailbox, folder }
+    }
+
+    /// Its node, for a test that looks inside.
+    pub fn running(&self) -> &Running {
+        if self.balancer.is_some() {
+            self.leave_out("it looks inside a node");
+        }
+        &self.nodes[0]
+    }
+
+    /// Where operators find its node.
+    pub fn operator(&self) -> SocketAddr {
+        self.running().operator.unwrap()
+    }
+
+    fn leave_out(&self, why: &str) -> ! {
+        if let Some(balancer) = &self.balancer {
+            balancer.end();
+        }
+        let _ = std::fs::remove_dir_all(self.folder.path());
+        nodes::leave_out(why)
     }
 
     /// Waits until nothing is committed any more that no caller waits for, and no mail waits for its delivery.
     pub async fn quiet(&self) {
-        let store = self.running.system().store();
-        let (mut seen, mut still) = (store.report().commits, 0);
+        let commits =
+            || self.nodes.iter().map(|node| node.system().store().report().commits).sum::<u64>();
+        let (mut seen, mut still) = (commits(), 0);
         for round in 0..400 {
             tokio::time::sleep(Duration::from_millis(20)).await;
-            let now = store.report().commits;
+            let now = commits();
             // Once is not enough on a machine that is busy.
             still = if now == seen { still + 1 } else { 0 };
             seen = now;
@@ -370,7 +272,8 @@ impl TestServer {
                 continue;
             }
             // A mail that is put off waits longer than a test does.
-            let waiting = store.messages_waiting().await.unwrap_or_default();
+            let waiting = self.nodes[0].system().store().messages_waiting().await;
+            let waiting = waiting.unwrap_or_default();
             if round > 100 || waiting.iter().all(|one| one.topic != "mail") {
                 return;
             }
@@ -382,7 +285,7 @@ impl TestServer {
     }
 
     pub fn issuer(&self) -> &str {
-        &self.running.issuer
+        &self.nodes[0].issuer
     }
 
     /// Applies a provisioning file beside the running server.
@@ -411,8 +314,8 @@ impl TestServer {
                 std::fs::remove_file(file.path()).unwrap();
             }
         }
-        let keys = self.running.system().keys();
-        self.running.system().reload_keys();
+        let keys = self.running().system().keys();
+        self.running().system().reload_keys();
         crate::shared::eventually("the end of a key", async || {
             keys.borrow().signer(algorithm).is_none()
         })
@@ -420,7 +323,10 @@ impl TestServer {
     }
 
     pub async fn stop(self) {
-        assert!(self.running.stop().await, "it came down in order");
+        drop(self.balancer);
+        for node in self.nodes {
+            assert!(node.stop().await, "it came down in order");
+        }
     }
 }
 
@@ -432,6 +338,7 @@ async fn know_acme(folder: &Path, url: &str) {
 }
 
 /// What a node is started with.
+#[derive(Clone)]
 struct Place {
     url: String,
     keys: PathBuf,
@@ -496,10 +403,6 @@ fn outbound(allow_private_networks: bool, resolver: Arc<dyn Resolver>) -> Outbou
     Outbound::new(policy, resolver).unwrap()
 }
 
-fn loopback() -> SocketAddr {
-    "127.0.0.1:0".parse().unwrap()
-}
-
 /// Applies a provisioning file as the command does.
 pub async fn apply(url: &str, keys: &Path, text: &str) -> Result<Applied, ApplyError> {
     let folder = Folder::load(keys, DevKeys::Accepted).unwrap();
@@ -515,7 +418,7 @@ pub async fn apply(url: &str, keys: &Path, text: &str) -> Result<Applied, ApplyE
 
 /// Reads a metric without labels.
 pub async fn metric(server: &TestServer, name: &str) -> u64 {
-    let text = crate::http::get(server.operator, "/metrics").await.text();
+    let text = crate::http::get(server.operator(), "/metrics").await.text();
     let line =
         text.lines().find(|line| line.strip_prefix(name).is_some_and(|it| it.starts_with(' ')));
     line.unwrap_or_else(|| panic!("{name}: {text}")).rsplit_once(' ').unwrap().1.parse().unwrap()

@@ -263,8 +263,10 @@ async fn keep_issuing(race: Arc<Race>, node: Outside, session: String) -> Vec<Va
 
 /// Runs one race: it is suspended when so many changes have landed. Returns what was issued.
 async fn race(server: &TestServer, other: &TestServer, landed: usize) -> Vec<Value> {
-    let nodes =
-        [Outside { address: server.running.address }, Outside { address: other.running.address }];
+    let nodes = [
+        Outside { address: server.running().address },
+        Outside { address: other.running().address },
+    ];
     let race = Arc::new(Race::default());
     let token = rita(server).await;
     let api = Api { server, token: token.clone(), reason: None };
@@ -317,8 +319,10 @@ async fn race(server: &TestServer, other: &TestServer, landed: usize) -> Vec<Val
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_change_of_an_organization_lands_after_the_answer_to_its_suspension() {
     let (server, other) = two_nodes().await;
-    let nodes =
-        [Outside { address: server.running.address }, Outside { address: other.running.address }];
+    let nodes = [
+        Outside { address: server.running().address },
+        Outside { address: other.running().address },
+    ];
     let mut issued: Vec<Value> = Vec::new();
     for landed in [0, 3, 12] {
         // Each suspension has a time of its own.
@@ -354,7 +358,7 @@ async fn keys_and_tokens_issued_before_a_suspension_stay_dead_when_it_is_enabled
     turn(&other, true).await;
     key.get(&format!("{ACME}/audit")).await.problem(401, "invalid_token");
     api.get(ACME).await.problem(401, "invalid_token");
-    let nodes = [&server, &other].map(|one| Outside { address: one.running.address });
+    let nodes = [&server, &other].map(|one| Outside { address: one.running().address });
     assert_dead(&nodes, &[issued]).await;
     // What is issued from now on is good.
     let token = rita(&other).await;

@@ -17,7 +17,7 @@ fn names(document: &Value) -> Vec<&str> {
 }
 
 async fn stored_account(server: &TestServer, email: &str) -> String {
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     let (_, id) = store.find("email_addresses", email).await.unwrap().unwrap();
     store.load("account", &id).await.unwrap().unwrap().state
 }

@@ -62,14 +62,14 @@ async fn sign_in(server: &TestServer, told: &Value) -> Value {
 }
 
 async fn version(server: &TestServer, told: &Value) -> Option<i64> {
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     let row = store.load(Client::KIND, text(&told["client_id"])).await.unwrap();
     row.map(|row| row.version)
 }
 
 /// Forgets what is due, and says whether this client is still there.
 async fn is_kept(server: &TestServer, told: &Value) -> bool {
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     store.forget_expired(server.clock.now(), 1_000).await.unwrap();
     version(server, told).await.is_some()
 }

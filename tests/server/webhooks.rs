@@ -41,7 +41,7 @@ async fn happen(api: &Api<'_>) -> String {
 async fn metric(server: &TestServer, outcome: &str, count: usize) -> bool {
     let line =
         format!("porteiro_outbox_total{{topic=\"webhook\",outcome=\"{outcome}\"}} {count}\n");
-    get(server.operator, "/metrics").await.text().contains(&line)
+    get(server.operator(), "/metrics").await.text().contains(&line)
 }
 
 async fn trail(api: &Api<'_>, event: &str) -> Vec<Value> {

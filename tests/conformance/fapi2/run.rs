@@ -126,7 +126,7 @@ pub fn clients(
 /// Where the programs of a variant find the server.
 pub fn origin(server: &TestServer, variant: Variant) -> String {
     if variant.certified() {
-        format!("https://localhost:{}", server.running.mtls.unwrap().port())
+        format!("https://localhost:{}", server.running().mtls.unwrap().port())
     } else {
         server.issuer().to_owned()
     }

@@ -66,10 +66,10 @@ async fn goes_on(address: SocketAddr, version: u16, suites: &[u16]) -> bool {
 /// Insists that both listeners speak TLS 1.2 with good suites, and nothing that is worse. The tests call the
 /// public one without TLS, so another node opens it with.
 pub async fn scan(run: &Run) {
-    scan_at(run, run.server.running.mtls.unwrap()).await;
+    scan_at(run, run.server.running().mtls.unwrap()).await;
     let options = TestOptions { tls: Some(run.partners.identity()), ..TestOptions::default() };
     let node = run.server.beside(options).await;
-    scan_at(run, node.running.address).await;
+    scan_at(run, node.running().address).await;
     node.stop().await;
 }
 

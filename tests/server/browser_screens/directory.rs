@@ -55,7 +55,7 @@ client_id = "porteiro"
 /// Has Ana linked with what she is at the provider of her organization.
 async fn link(server: &TestServer) {
     server.apply(PROVIDERS).await;
-    let store = server.running.system().store();
+    let store = server.running().system().store();
     let found = async |space, name: &str| store.find(space, name).await.unwrap().unwrap().1;
     let linked = Linked {
         id: "00000000-0000-4000-8000-000000000001".to_owned(),
@@ -65,7 +65,7 @@ async fn link(server: &TestServer) {
         subject: "00u1a2b3c4".to_owned(),
         linked_at: server.clock.now(),
     };
-    let mut commit = server.running.system().multi_commit(&Context::operator());
+    let mut commit = server.running().system().multi_commit(&Context::operator());
     let (id, linked) = (linked.id.clone(), Box::new(linked));
     let link = Command::Link { linked, cause: Cause::Person };
     commit.decide::<ExternalIdentity>(&id, &link).await.unwrap().unwrap();
@@ -242,7 +242,7 @@ async fn prove(server: &TestServer) {
     let domains = ["verified.test", "missing.test", "lost.example.test"];
     let rows = domains.map(|one| format!("[[organization.domain]]\ndomain = \"{one}\"\n"));
     server.apply(&format!("[[organization]]\nslug = \"acme\"\n{}", rows.concat())).await;
-    let system = server.running.system();
+    let system = server.running().system();
     let store = system.store();
     for domain in domains {
         let name = claimed_name("acme", &DomainName::parse(domain).unwrap());
