@@ -3,7 +3,7 @@
 use crate::{
     binary::{Installation, free_port, wait_until_it_listens},
     person::claims,
-    programs::{run_script, shell, there_are},
+    programs::{blocks, run_script, shell, there_are},
 };
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::Path, process::Child};
@@ -20,15 +20,6 @@ impl Drop for Started {
 
 fn at(port: u16) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], port))
-}
-
-/// The commands of a section of a document, block by block.
-fn blocks(document: &str, heading: &str) -> Vec<String> {
-    let text = fs::read_to_string(document).unwrap();
-    let (_, section) = text.split_once(&format!("\n{heading}\n")).unwrap();
-    let section = section.split("\n## ").next().unwrap();
-    let blocks = section.split("```sh\n").skip(1);
-    blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]

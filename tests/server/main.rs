@@ -154,6 +154,7 @@ mod passwords;
 mod person;
 #[path = "../shared/place_database.rs"]
 mod place_database;
+mod playbooks;
 mod playground;
 mod possession_table;
 mod profiles;

@@ -48,3 +48,21 @@ pub fn run_script(folder: &Path, script: &str) -> String {
     assert!(status.success(), "{script}\n{stdout}\n{stderr}");
     stdout.into_owned()
 }
+
+/// The commands of a section of a document, block by block.
+pub fn blocks(document: &str, heading: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(document).unwrap();
+    let (_, section) = text.split_once(&format!("\n{heading}\n")).unwrap();
+    commands(section.split("\n## ").next().unwrap())
+}
+
+/// The commands before the first section of a document.
+pub fn first_blocks(document: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(document).unwrap();
+    commands(text.split("\n## ").next().unwrap())
+}
+
+fn commands(text: &str) -> Vec<String> {
+    let blocks = text.split("```sh\n").skip(1);
+    blocks.map(|block| block.split("```").next().unwrap().to_owned()).collect()
+}
