@@ -254,6 +254,7 @@ mod tokens;
 mod totp_enrolment;
 mod toy_flow;
 mod unused_clients;
+mod upgrades;
 #[path = "../shared/upstream_provider.rs"]
 #[expect(dead_code, reason = "the tests of the relying party have it misbehave in more ways")]
 mod upstream_provider;
