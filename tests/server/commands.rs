@@ -2,6 +2,7 @@
 
 use crate::{
     binary::{Installation, Speaking, porteiro, run, said, succeed},
+    database::Database,
     support::ACME,
 };
 use std::{io::Write as _, net::TcpListener, os::unix::fs::PermissionsExt as _, process::Stdio};
@@ -143,6 +144,34 @@ async fn a_dry_run_makes_no_database() {
     assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
     assert!(said(&refused).contains("porteiro migrate"), "{}", said(&refused));
     assert!(!folder.path().join("new.db").exists());
+}
+
+#[tokio::test]
+async fn a_migration_that_is_only_asked_about_names_what_would_run_and_changes_nothing() {
+    let installation = Installation::new().await;
+    let would = || {
+        let output = installation.run(&["migrate", "--dry-run"]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let file = installation.url().strip_prefix("sqlite://").map(std::path::PathBuf::from);
+    let before = would();
+    assert!(before.starts_with("would run 0001_entities.sql\n"), "{before}");
+    assert_eq!(would(), before, "nothing has run");
+    assert!(file.is_none_or(|file| !file.exists()), "no file was made");
+    let ran = installation.run(&["migrate"]);
+    let ran = String::from_utf8(ran.stdout).unwrap();
+    let named = |text: &str, mark: &str| -> Vec<String> {
+        text.lines().filter_map(|line| line.strip_prefix(mark)).map(str::to_owned).collect()
+    };
+    assert_eq!(named(&ran, "+ "), named(&before, "would run "), "{ran}");
+    assert_eq!(would(), "= the schema is up to date\n");
+    let newer = "INSERT INTO schema_history (version, name, digest, oldest_compatible, applied_at) \
+                 VALUES (900, '0900_of_a_newer_binary.sql', '', 900, 0)";
+    Database::at(installation.url()).await.run(newer).await.unwrap();
+    let refused = installation.run(&["migrate", "--dry-run"]);
+    assert_eq!(refused.status.code(), Some(78), "{}", said(&refused));
+    assert!(said(&refused).contains("needs a binary that knows migration 900"));
 }
 
 #[tokio::test]
