@@ -77,6 +77,9 @@ pub enum Command {
     /// The private key has leaked. Its successor must be among those `held` by the caller: without
     /// its private half it could not sign.
     Revoke { kid: String, held: Vec<String> },
+    /// These were revoked after the states were written that were put back from a backup, which may not know all of them.
+    /// The successor of one that signs must be among those `held`.
+    StayRevoked { keys: Vec<ObservedKey>, held: Vec<String> },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -119,6 +122,11 @@ impl SigningKeys {
     /// Lists everything that is published, in the order of publication.
     pub fn published(&self) -> impl Iterator<Item = &PublicKey> {
         self.keys.iter().filter(|key| !matches!(key.state, KeyState::Gone | KeyState::Revoked))
+    }
+
+    /// Lists every key that was revoked.
+    pub fn revoked(&self) -> impl Iterator<Item = &PublicKey> {
+        self.keys.iter().filter(|key| key.state == KeyState::Revoked)
     }
 
     /// Lists every key that was not revoked, also those that are published no longer.
@@ -244,6 +252,39 @@ impl SigningKeys {
         }
     }
 
+    fn stay_revoked(
+        &self,
+        keys: &[ObservedKey],
+        held: &[String],
+        now: Timestamp,
+    ) -> Decision<Self> {
+        if keys.iter().any(ObservedKey::is_private) {
+            return Decision::refuse(Refusal::PrivateKeyOffered);
+        }
+        let mut events = Vec::new();
+        for key in keys.iter().filter(|key| self.find(&key.kid).is_none()) {
+            // No server publishes it any more, though its file may lie in a folder.
+            events.push(Event::Published { key: key.clone(), at: now });
+            events.push(Event::Revoked { kid: key.kid.clone() });
+        }
+        let known = keys.iter().filter_map(|key| self.find(&key.kid));
+        for key in known.filter(|key| key.state != KeyState::Revoked) {
+            events.push(Event::Revoked { kid: key.kid.clone() });
+            if key.state != KeyState::Current {
+                continue;
+            }
+            let stays = |next: &&PublicKey| !keys.iter().any(|key| key.kid == next.kid);
+            let ready = |k: &&PublicKey| k.state == KeyState::Next && held.contains(&k.kid);
+            match self.of(key.algorithm).filter(stays).rfind(ready) {
+                Some(next) => events.push(Event::Promoted { kid: next.kid.clone() }),
+                None => return Decision::refuse(Refusal::NoSuccessor),
+            }
+        }
+        let told = events.iter().filter(|event| !matches!(event, Event::Published { .. }));
+        let records: Vec<Record> = told.filter_map(Event::record).collect();
+        records.into_iter().fold(Decision::accept(events, ()), Decision::recording)
+    }
+
     fn set(&mut self, kid: &str, state: KeyState) {
         if let Some(key) = self.find_mut(kid) {
             key.state = state;
@@ -319,6 +360,7 @@ impl Machine for SigningKeys {
                 grant(self.advance(held, *published_for, *retired_for, now))
             }
             Command::Revoke { kid, held } => self.revoke(kid, held),
+            Command::StayRevoked { keys, held } => self.stay_revoked(keys, held, now),
         }
     }
 

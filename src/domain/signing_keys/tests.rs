@@ -319,3 +319,40 @@ proptest! {
         }
     }
 }
+
+fn stay_revoked(kids: &[&str], held: &[&str]) -> Command {
+    let keys = kids.iter().map(|kid| key(kid, Es256)).collect();
+    Command::StayRevoked { keys, held: held.iter().map(|kid| (*kid).to_owned()).collect() }
+}
+
+#[test]
+fn keys_that_were_revoked_after_a_backup_stay_revoked_when_it_is_put_back() {
+    // `a` signs, `b` is next; `c` came and was revoked later.
+    let mut keys = SigningKeys::with(&["a", "b"]);
+    let told = keys.take(&stay_revoked(&["a", "c"], &["a", "b", "c"]), at(10)).unwrap();
+    assert_eq!(told, ["signing_key.revoked", "signing_key.revoked", "signing_key.promoted"]);
+    assert_eq!(keys.signs(), "b");
+    for kid in ["a", "c"] {
+        assert_eq!(keys.state_of(kid), Some(KeyState::Revoked), "{kid}");
+    }
+    // A file that still lies in the folder is not published again.
+    assert_eq!(keys.take(&observe(&["c", "a"]), at(20)).unwrap(), [""; 0]);
+    assert_eq!(keys.published().map(|key| &*key.kid).collect::<Vec<_>>(), ["b"]);
+    assert_eq!(keys.take(&stay_revoked(&["a", "c"], &["b"]), at(30)).unwrap(), [""; 0]);
+}
+
+#[test]
+fn a_key_that_signs_stays_revoked_only_with_a_successor_that_was_not_revoked_and_is_held() {
+    for (revoked, held) in [(&["a"][..], &["a"][..]), (&["a", "b"], &["a", "b"]), (&["a"], &[])] {
+        let mut keys = SigningKeys::with(&["a", "b"]);
+        let before = keys.clone();
+        let refused = keys.take(&stay_revoked(revoked, held), at(10));
+        assert_eq!(refused, Err(Refusal::NoSuccessor), "{revoked:?}");
+        assert_eq!(keys, before);
+    }
+    let mut keys = SigningKeys::with(&["a"]);
+    let mut private = key("c", Es256);
+    private.public_jwk["d"] = "secret".into();
+    let command = Command::StayRevoked { keys: vec![private], held: Vec::new() };
+    assert_eq!(keys.take(&command, at(10)), Err(Refusal::PrivateKeyOffered));
+}
