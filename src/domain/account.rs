@@ -14,6 +14,7 @@
 //! | known | issue a recovery link | known; the link before is void | |
 //! | known | give or take `organizations:administer` | known, with or without it | |
 //! | known | stop a recovery link | known, without one | it is another one's, or none |
+//! | known | void what is out | known, without a recovery link or a proposed address | |
 //! | known | describe | known, with these claims | a claim is malformed, or not the person's to set |
 //! | known | propose an address | known; a code is out | |
 //! | known | prove an address | known, with it; the former is not used any more | the code is wrong, which counts, or none is out |

@@ -80,6 +80,9 @@ impl Known {
                 Ok(Some(Self::issue_link(*token, *stop, now)))
             }
             Command::StopRecoveryLink { stop } => self.stop_link(*stop, now),
+            Command::VoidWhatIsOut => {
+                Ok(self.has_something_out().then_some((Event::OutVoided, None)))
+            }
             Command::SetAdministration(given) => {
                 let event = if *given {
                     "account.administration_granted"
@@ -218,6 +221,10 @@ impl Known {
             | Event::Erased { .. } => self.apply_standing(event),
             Event::RecoveryLinkIssued(link) => self.recovery_link = Some(*link),
             Event::RecoveryLinkStopped => self.recovery_link = None,
+            Event::OutVoided => {
+                self.recovery_link = None;
+                (self.proposed_email, self.proposed_phone) = (None, None);
+            }
             Event::AdministrationSet(given) => self.administers = *given,
         }
     }

@@ -91,6 +91,8 @@ pub enum Command {
     StopRecoveryLink {
         stop: Fingerprint,
     },
+    /// The account is that of a backup: a recovery link and codes that are out may have been used since.
+    VoidWhatIsOut,
     /// An operator gives `organizations:administer` to the person, or takes it away.
     SetAdministration(bool),
     /// The person changes what the account says of them; an empty text or table takes a claim away.
@@ -219,6 +221,7 @@ pub enum Event {
     Recovered { credentials: Removed, at: Timestamp },
     RecoveryLinkIssued(RecoveryLink),
     RecoveryLinkStopped,
+    OutVoided,
     AdministrationSet(bool),
     PasswordRemoved,
     Described { profile: Profile, at: Timestamp },

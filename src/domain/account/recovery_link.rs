@@ -49,6 +49,13 @@ impl Known {
         self.link(now).is_some_and(|link| link.token == token)
     }
 
+    /// Tells whether a link or a code of the account was sent that may still be used.
+    pub fn has_something_out(&self) -> bool {
+        self.recovery_link.is_some()
+            || self.proposed_email.is_some()
+            || self.proposed_phone.is_some()
+    }
+
     fn link(&self, now: Timestamp) -> Option<&RecoveryLink> {
         self.recovery_link.as_ref().filter(|link| now < link.expires_at)
     }
@@ -157,6 +164,20 @@ mod tests {
         ask(&mut account, &stop("stop second"), NOW).unwrap();
         assert_eq!(ask(&mut account, &recover("second"), NOW), Err(Refusal::NoRecoveryLink));
         assert_eq!(ask(&mut account, &stop("stop second"), NOW), Err(Refusal::NoRecoveryLink));
+    }
+
+    #[test]
+    fn what_is_out_of_an_account_of_a_backup_is_void_and_nothing_else_changes() {
+        let mut account = with_link();
+        assert!(account.known().unwrap().has_something_out());
+        let before = account.known().unwrap().clone();
+        ask(&mut account, &Command::VoidWhatIsOut, NOW).unwrap();
+        let known = account.known().unwrap();
+        assert!(!known.has_something_out());
+        assert_eq!((known.epoch, &known.credentials), (before.epoch, &before.credentials));
+        assert_eq!(ask(&mut account, &recover("first"), NOW), Err(Refusal::NoRecoveryLink));
+        let again = account.decide(&Command::VoidWhatIsOut, NOW);
+        assert!(again.outcome.is_ok() && again.events.is_empty());
     }
 
     #[test]

@@ -120,6 +120,11 @@ impl TokenFamily {
         }
     }
 
+    /// Tells whether it is a code that was not redeemed yet.
+    pub fn is_code(&self) -> bool {
+        matches!(self, Self::Pending(_))
+    }
+
     fn client_id(&self) -> &str {
         match self {
             Self::Ended { client_id, .. } => client_id,
