@@ -82,6 +82,11 @@ pub async fn hydrate_page_of_all<M: Machine>(
     page.into_iter().map(placed).collect()
 }
 
+/// Parses a row that was read elsewhere, unless a newer binary wrote it.
+pub fn hydrate_row<M: Machine>(id: &str, row: &Row) -> Result<M, HydrateError> {
+    Ok(parse(id, row)?.machine)
+}
+
 /// Parses a row that was read, unless a newer binary wrote it.
 pub(super) fn parse<M: Machine>(id: &str, row: &Row) -> Result<Hydrated<M>, HydrateError> {
     let Row { version, ref state, revision } = *row;

@@ -64,7 +64,9 @@ pub use domain_holders::{DomainHolders, Vouching};
 pub use domain_records::DomainRecords;
 pub use entities::Entities;
 pub use failure::{Answer, Failure, Replied};
-pub use hydrate::{HydrateError, Hydrated, Placed, hydrate, hydrate_page, hydrate_page_of_all};
+pub use hydrate::{
+    HydrateError, Hydrated, Placed, hydrate, hydrate_page, hydrate_page_of_all, hydrate_row,
+};
 pub use janitor::{JanitorOptions, LOG_HEADS, export_log_heads};
 pub use key_backing::key_backing;
 pub use key_keeper::{

@@ -6,6 +6,7 @@
 mod account;
 mod apikey;
 mod apply;
+mod backup;
 mod certificate;
 mod client;
 mod completions;
@@ -20,6 +21,7 @@ mod named_files;
 mod organization;
 mod output;
 mod progress;
+mod restore;
 mod self_service;
 mod serve;
 mod session;
@@ -89,6 +91,10 @@ enum Command {
     Keys(keys::Command),
     /// Bring the database's schema up to this binary
     Migrate(migrate::Migrate),
+    /// Copy an SQLite store to a file, while it is used
+    Backup(backup::MakeBackup),
+    /// Put a backup of an SQLite store back, while no server runs
+    Restore(restore::Restore),
     /// Print an organization as a provisioning file, without a secret
     Export(export::Export),
     /// Look for whatever would keep the server from working, and say what to mend
@@ -156,6 +162,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
             }
             Command::Keys(command) => keys::run(command, given).await,
             Command::Migrate(command) => migrate::run(command, given).await,
+            Command::Backup(command) => backup::run(command, given).await,
+            Command::Restore(command) => restore::run(command, given).await,
             Command::Export(command) => export::run(command, given).await,
             Command::Doctor(command) => doctor::run(command, given).await,
             Command::Config(command) => config::run(&command, given),
@@ -179,6 +187,11 @@ fn report(failure: &Failure) -> ExitCode {
     };
     let _ = writeln!(io::stderr(), "{text}");
     ExitCode::from(code)
+}
+
+/// What was asked for cannot be done, for this reason.
+fn cannot(why: &str) -> Failure {
+    Failure::Failed(why.into())
 }
 
 /// An error and its causes on one line.

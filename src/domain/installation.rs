@@ -12,7 +12,8 @@
 
 use super::{Decision, Machine, Record, Timestamp, epoch::is_first};
 use serde::{Deserialize, Serialize};
-use std::{convert::Infallible, ops::Not};
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, convert::Infallible, ops::Not};
 
 /// The one entity there is of this kind.
 pub const INSTALLATION_ID: &str = "installation";
@@ -29,6 +30,13 @@ pub struct Installation {
     registration_closed: bool,
     #[serde(default, skip_serializing_if = "Not::not")]
     sign_up_closed: bool,
+}
+
+/// Says that a backup was put back, and how many entities of it ended, by their kinds (adr/0157).
+pub fn restored(ended: &BTreeMap<String, u64>, keeps_sessions: bool) -> Record {
+    let ended: Map<String, Value> =
+        ended.iter().map(|(kind, count)| (kind.clone(), (*count).into())).collect();
+    Record::new("installation.restored").with("ended", ended).with("keeps_sessions", keeps_sessions)
 }
 
 /// What strangers may do by themselves, where it is open.

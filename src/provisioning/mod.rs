@@ -40,6 +40,7 @@ mod progress;
 mod recover;
 mod removed_roles;
 mod resources;
+mod restore;
 mod sign_out;
 mod suspend;
 mod table;
@@ -72,6 +73,7 @@ pub use organization_changes::{
 };
 pub use plan::{Plan, Removal, Step};
 pub use recover::{Recover, RecoverError, RecoveryIssued, recover};
+pub use restore::{Ended, Fate, RestoreError, end_what_may_be_spent, fate_of, keep_revoked};
 pub use sign_out::{
     ClientHoldings, SignOutCount, SignOutError, SignOutScope, client_holdings, count_sign_out,
     is_closed, set_self_service, sign_out,

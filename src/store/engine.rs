@@ -6,7 +6,8 @@ mod sqlite;
 mod triggers;
 
 pub use faults::DatabaseError;
-pub(super) use faults::{Result, is_busy, is_missing_table, is_passing};
+pub(super) use faults::{Result, is_busy, is_damaged, is_missing_table, is_passing};
+pub(super) use sqlite::{Draft, File, beside, sync_folder_of};
 pub(super) use triggers::Triggers;
 
 use super::{
@@ -59,8 +60,20 @@ impl Engine {
             Self::Sqlite(file) => {
                 Ok(Connection::Sqlite(file.open_to_write()?, sqlite::Upkeep::of(file.clone())))
             }
+            Self::Postgres(options) => Ok(Connection::Postgres(postgres::connect(options).await?)),
+        }
+    }
+
+    /// Opens a connection to a database that no other process uses, and keeps others from it.
+    pub(super) async fn connect_alone(&self) -> Result<Connection> {
+        match self {
+            Self::Sqlite(file) => {
+                let busy = |error| if is_busy(&error) { DatabaseError::InUse } else { error };
+                let alone = file.open_alone().map_err(busy)?;
+                Ok(Connection::Sqlite(alone, sqlite::Upkeep::of(file.clone())))
+            }
             Self::Postgres(options) => {
-                Ok(Connection::Postgres(PgConnection::connect_with(options).await?))
+                Ok(Connection::Postgres(postgres::connect_alone(options).await?))
             }
         }
     }
@@ -299,6 +312,14 @@ impl Connection {
             (Self::Postgres(_), Triggers::Outbox) => triggers::OUTBOX_POSTGRES,
         };
         self.run_script(script).await
+    }
+
+    /// Puts another file in the place of that of which this is the only connection.
+    pub(super) fn give_way(&self, file: &File, to: &std::path::Path) -> Result<()> {
+        match self {
+            Self::Sqlite(alone, _) => file.replace_by(to, alone),
+            Self::Postgres(_) => Err(DatabaseError::Unexpected),
+        }
     }
 
     /// Ends the connection in order.

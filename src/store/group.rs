@@ -175,7 +175,7 @@ impl<'a> Group<'a> {
         claimed.retain(|(commit, ..)| self.verdicts[*commit].is_err());
         for (_, change) in created {
             let row = [Value::Text(change.kind), Value::Text(&change.id)];
-            connection.execute(sql::UNDO_CREATE, &row).await?;
+            connection.execute(sql::ERASE, &row).await?;
         }
         connection.execute_batch(&sql::RELEASE_NAME.bind(name_rows(&claimed))).await?;
         Ok(())

@@ -15,6 +15,10 @@ pub(super) enum Maintenance {
     Return { class: i64, now: Timestamp, most: i64 },
     /// Forget up to `most` entities whose time has come.
     Forget { now: Timestamp, most: i64 },
+    /// Forget these entities, each a kind and an id, whatever their time. For what was restored, before it is used.
+    End { entities: Vec<(String, String)> },
+    /// Append a record that no commit is behind.
+    Note { now: Timestamp, of: (&'static str, &'static str), record: Record },
     /// Name every lane's head in the log.
     Anchor { now: Timestamp },
     /// Allow each lane's rows up to its end, all of them proven, to be deleted, and record that.
@@ -43,6 +47,19 @@ pub(super) async fn run(
         }
         Maintenance::Forget { now, most } => {
             Ok((Outcome::Count(forget(connection, *now, *most).await?), None))
+        }
+        Maintenance::End { entities } => {
+            let mut ended = 0;
+            for (kind, id) in entities {
+                let of = [Value::Text(kind), Value::Text(id)];
+                ended += connection.execute(sql::ERASE, &of).await?;
+                erase_projections(connection, kind, id).await?;
+            }
+            Ok((Outcome::Count(ended), None))
+        }
+        Maintenance::Note { now, of, record } => {
+            let head = append(connection, writer, *now, *of, record).await?;
+            Ok((Outcome::Count(1), head))
         }
         Maintenance::Anchor { now } => {
             let heads = heads(connection).await?;
@@ -83,12 +100,22 @@ async fn forget(connection: &mut Connection, now: Timestamp, most: i64) -> engin
         let seen = [Value::Text(&kind), Value::Text(&id), Value::Int(version)];
         // With its version: on PostgreSQL another node may have prolonged it since it was read.
         if connection.execute(sql::FORGET, &seen).await? == 1 {
-            connection.execute(sql::FORGET_NAMES, &seen[..2]).await?;
-            connection.execute(sql::FORGET_LISTINGS, &seen[..2]).await?;
+            erase_projections(connection, &kind, &id).await?;
             forgotten += 1;
         }
     }
     Ok(forgotten)
+}
+
+/// Erases the names and listings of an entity that is gone.
+async fn erase_projections(
+    connection: &mut Connection,
+    kind: &str,
+    id: &str,
+) -> engine::Result<()> {
+    let of = [Value::Text(kind), Value::Text(id)];
+    connection.execute(sql::FORGET_NAMES, &of).await?;
+    connection.execute(sql::FORGET_LISTINGS, &of).await.map(drop)
 }
 
 pub(super) async fn heads(connection: &mut Connection) -> engine::Result<Vec<Head>> {

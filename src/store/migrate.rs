@@ -108,6 +108,15 @@ pub(super) async fn pending(
     Ok(pending.map(|migration| migration.name).collect())
 }
 
+/// Tells whether a database is a store, and fails where it needs a newer binary; changes nothing.
+pub(super) async fn history(connection: &mut Connection) -> Result<bool, MigrateError> {
+    match connection.fetch(HISTORY, &[]).await {
+        Ok(rows) => fits(&rows).map(|()| !rows.is_empty()),
+        Err(error) if is_missing_table(&error) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Tells whether this binary may work with a schema of this history.
 fn fits(history: &[Row]) -> Result<(), MigrateError> {
     let known = MIGRATIONS.last().map_or(0, |last| last.version);

@@ -11,6 +11,7 @@ mod batch;
 mod chain;
 mod commit;
 mod committer;
+mod copies;
 mod disjoint;
 mod engine;
 mod fault_injection;
@@ -27,6 +28,7 @@ mod work;
 
 pub use chain::{ChainKey, ChainKeys, Head, LogRow, Mac};
 pub use commit::{Change, Commit, CommitError, Delta, Expected, Message, Recorded};
+pub use copies::{Backup, CopyError, Restoring, back_up};
 pub use engine::DatabaseError;
 pub use fault_injection::{FaultInjection, Moment, NothingFails};
 pub use log::{Finding, LogEntry, LogPlace, Proof};

@@ -52,7 +52,7 @@ pub(super) static ADVANCE: LazyLock<Batch> = LazyLock::new(|| {
     )
 });
 
-pub(super) const UNDO_CREATE: &str = "DELETE FROM entities WHERE kind = $1 AND id = $2";
+pub(super) const ERASE: &str = "DELETE FROM entities WHERE kind = $1 AND id = $2";
 
 // names and listings
 
@@ -343,6 +343,17 @@ pub(super) static OUTBOX_PUT_BACK: LazyLock<Batch> = LazyLock::new(|| {
         ),
     )
 });
+
+// copies
+
+pub(super) const COUNT_ENTITIES: &str = "SELECT COUNT(*) FROM entities";
+
+pub(super) const COUNT_LOG: &str = "SELECT COUNT(*) FROM security_log";
+
+pub(super) const KINDS: &str = "SELECT kind, COUNT(*) FROM entities GROUP BY kind ORDER BY kind";
+
+pub(super) const OF_KIND: &str = "SELECT id, version, state, revision FROM entities \
+     WHERE kind = $1 AND id > $2 ORDER BY id LIMIT $3 + 0";
 
 // the janitor
 

@@ -58,6 +58,17 @@ impl Installation {
         }
         let folder = tempfile::tempdir().unwrap();
         let url = new_database(folder.path()).await;
+        Self::with_database(folder, url)
+    }
+
+    /// One whose database is a file, whichever engine the tests run on.
+    pub fn on_sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("porteiro.db").display());
+        Self::with_database(folder, url)
+    }
+
+    pub fn with_database(folder: tempfile::TempDir, url: String) -> Self {
         make_keys(&folder.path().join("keys"), SystemClock.now());
         let at = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let made = Self { folder, url, address: at(free_port()), operator: at(free_port()) };

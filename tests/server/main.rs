@@ -27,6 +27,7 @@ mod authorization_details;
 mod authorize_answers;
 mod awaited_commits;
 mod backchannel;
+mod backups;
 mod bad_days;
 mod binary;
 mod bounds;

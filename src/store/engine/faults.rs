@@ -28,6 +28,9 @@ pub enum DatabaseError {
     /// What this process remembers is about the file that was there before.
     #[error("the database file was replaced")]
     Replaced,
+    /// It can be used by one process alone, and another one uses it.
+    #[error("another process uses the database")]
+    InUse,
     /// A test had it fail.
     #[error("a failure of the database was planted")]
     Planted,
@@ -72,4 +75,10 @@ pub(in crate::store) fn is_missing_table(error: &DatabaseError) -> bool {
 pub(in crate::store) fn is_busy(error: &DatabaseError) -> bool {
     let DatabaseError::Sqlite(error) = error else { return false };
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// Tells whether a file is no database, or a part of it is not as it was written.
+pub(in crate::store) fn is_damaged(error: &DatabaseError) -> bool {
+    let DatabaseError::Sqlite(error) = error else { return false };
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }

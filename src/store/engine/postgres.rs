@@ -12,8 +12,8 @@ use crate::{
         value::{Liveness, Row, Value},
     },
 };
-use sqlx::{ConnectOptions as _, PgConnection, postgres::PgConnectOptions};
-use std::str::FromStr as _;
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection, postgres::PgConnectOptions};
+use std::{str::FromStr as _, time::Duration};
 
 /// Versions and ends of life of several entities, in the order in which they are asked for.
 macro_rules! liveness {
@@ -55,6 +55,52 @@ pub(super) fn parse(url: &str) -> Result<PgConnectOptions> {
             ("enable_mergejoin", "off"),
         ])
         .disable_statement_logging())
+}
+
+/// Takes the advisory lock of the schema that a connection is in. Connections that write share it, and one that must be the
+/// only one has it alone. Each schema of a database may be an installation.
+macro_rules! lock_of_schema {
+    ($take:literal) => {
+        concat!(
+            "SELECT ",
+            $take,
+            "(723140255, CAST(CAST(oid AS BIGINT) % 2147483647 AS INT)) AS taken \
+               FROM pg_namespace WHERE nspname = current_schema()",
+        )
+    };
+}
+
+const SHARE: &str = lock_of_schema!("pg_advisory_lock_shared");
+
+const TAKE_ALONE: &str = concat!(
+    "SELECT COUNT(*) FROM (",
+    lock_of_schema!("pg_try_advisory_lock"),
+    ") AS locked WHERE taken"
+);
+
+/// How often one that must be alone tries: a process that has ended is connected for a moment longer.
+const TRIES: u32 = 20;
+
+/// Opens a connection that writes beside others.
+pub(super) async fn connect(options: &PgConnectOptions) -> Result<PgConnection> {
+    let mut connection = PgConnection::connect_with(options).await?;
+    execute(&mut connection, SHARE, &[]).await?;
+    Ok(connection)
+}
+
+/// Opens the only connection that writes; others wait, and then are refused, until it is closed.
+pub(super) async fn connect_alone(options: &PgConnectOptions) -> Result<PgConnection> {
+    let mut connection = PgConnection::connect_with(options).await?;
+    let patient = "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0";
+    sqlx::raw_sql(patient).execute(&mut connection).await?;
+    for _ in 0..TRIES {
+        let rows = fetch(&mut connection, TAKE_ALONE, &[]).await?;
+        if rows.first().ok_or(DatabaseError::Unexpected)?.int(0)? == 1 {
+            return Ok(connection);
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Err(DatabaseError::InUse)
 }
 
 /// Binds values one after the other.

@@ -4,10 +4,12 @@
 //! microseconds, which is less than handing it to another thread and back; so it waits for no lock of another
 //! process there. Where it would have to, and where it may be long, it is carried out on a thread that may block.
 
+mod copies;
 mod liveness_cache;
 mod readers;
 mod upkeep;
 
+pub(in crate::store) use copies::{Draft, beside, sync_folder_of};
 pub(in crate::store) use readers::Readers;
 pub(in crate::store) use upkeep::Upkeep;
 
@@ -34,6 +36,9 @@ use tokio::sync::watch;
 
 /// Statements that a connection keeps prepared.
 const PREPARED: usize = 256;
+
+/// How long a connection that must be the only one waits for others to be closed.
+const ALONE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How much of the file the connection that writes keeps in memory, at most.
 const WRITER_CACHE_KIB: i64 = 16 * 1024;
@@ -88,7 +93,7 @@ impl File {
         Self { path, create, same: Arc::new(same) }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(in crate::store) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -120,6 +125,21 @@ impl File {
     /// Opens a connection that only reads; creates no file.
     pub(super) fn open_to_read(&self, lock_timeout: Duration) -> Result<Connection> {
         self.open(OpenFlags::SQLITE_OPEN_READ_ONLY, lock_timeout)
+    }
+
+    /// Opens the only connection that there is to the file, in any process, and keeps it so. What the write-ahead log
+    /// held is in the file then.
+    pub(super) fn open_alone(&self) -> Result<Connection> {
+        if self.create {
+            create_private_file(&self.path);
+        }
+        let connection = self.open(OpenFlags::SQLITE_OPEN_READ_WRITE, ALONE_TIMEOUT)?;
+        connection.pragma_update(None, "locking_mode", "exclusive")?;
+        connection.pragma_update(None, "synchronous", "full")?;
+        // Refused while another connection is open, even one that does nothing.
+        connection.pragma_update(None, "journal_mode", "delete")?;
+        connection.execute_batch("BEGIN EXCLUSIVE; COMMIT")?;
+        Ok(connection)
     }
 
     fn open(&self, flags: OpenFlags, lock_timeout: Duration) -> Result<Connection> {
@@ -186,6 +206,19 @@ fn leave_the_log(connection: &Connection) {
     if let Err(error) = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) {
         tracing::warn!(%error, "the write-ahead log may be removed");
     }
+}
+
+/// Has a connection keep no journal and leave the files beside the database to others; it writes nothing any more.
+fn stop_writing(connection: &Connection) -> Result<()> {
+    connection.pragma_update(None, "journal_mode", "off")?;
+    Ok(connection.execute_batch("BEGIN EXCLUSIVE")?)
+}
+
+/// Reads the whole file, and says what is wrong with it.
+fn find_fault(connection: &Connection) -> Result<Option<String>> {
+    let rows = fetch(connection, "PRAGMA integrity_check(1)", &[])?;
+    let said = rows.first().ok_or(DatabaseError::Unexpected)?.text(0)?;
+    Ok((said != "ok").then_some(said))
 }
 
 /// Runs a statement and says how many rows it touched.

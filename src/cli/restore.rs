@@ -1,0 +1,174 @@
+//! `porteiro restore`: puts a backup of an SQLite store back (adr/0157).
+
+use super::{
+    Failure, backup, cannot, progress, say,
+    settings::{CommandSettings, faults_of, key_sources, read_keys, workbench_at},
+};
+use crate::{
+    actors::{INSTALLATION, hydrate_row},
+    config::{Loaded, SecretUrl},
+    domain::{Machine as _, reserved_names::ReservedNames, signing_keys::SigningKeys},
+    provisioning::{self, Ended},
+    store::{CopyError, Restoring},
+    system::Workbench,
+};
+use clap::Args;
+use serde_json::json;
+use std::{
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Restore {
+    /// A file that `porteiro backup` made
+    file: PathBuf,
+    /// Replace the store that is there
+    #[arg(long)]
+    replace: bool,
+    /// Keep sessions and token families: those that ended after the backup are good again
+    #[arg(long)]
+    keep_sessions: bool,
+    /// Put it back although the chain of its security log does not hold
+    #[arg(long)]
+    despite_findings: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was put back.
+struct Restored {
+    ended: Ended,
+    /// Keys that stay revoked.
+    revoked: Vec<String>,
+    /// Messages that were still to be delivered.
+    messages: u64,
+    log_rows: u64,
+}
+
+pub(super) async fn run(command: Restore, given: CommandSettings) -> Result<(), Failure> {
+    let loaded = given.load(&["store.url", "keys.dir"])?;
+    let url = loaded.config.store.url.as_ref().map_or("", |url| url.expose());
+    let waiting = progress::spinner("putting the backup back");
+    let restored = restore(&command, &loaded, url).await;
+    waiting.finish_and_clear();
+    let restored = restored?;
+    if command.json {
+        let Restored { ended, revoked, messages, log_rows } = restored;
+        let said = json!({
+            "ended": ended.entities, "accounts": ended.accounts, "stay_revoked": revoked,
+            "messages": messages, "log_rows": log_rows, "keeps_sessions": command.keep_sessions,
+        });
+        return Ok(say(&said.to_string())?);
+    }
+    tell(&command, &restored)
+}
+
+async fn restore(command: &Restore, loaded: &Loaded, url: &str) -> Result<Restored, Failure> {
+    let folder = read_keys(&loaded.config)?;
+    let mut restoring = match Restoring::begin(url, &command.file).await {
+        Err(CopyError::Postgres) => return Err(of_postgres(url, &command.file)),
+        begun => begun.map_err(|error| backup::failed(url, error))?,
+    };
+    let there = restoring.kinds_there().await?;
+    let counts = there.iter().filter(|(kind, _)| kind != ReservedNames::KIND);
+    let entities: i64 = counts.map(|(_, count)| count).sum();
+    if entities > 0 && !command.replace {
+        return Err(cannot(&format!(
+            "the store {} is not empty ({entities} entities): `--replace` puts the backup in its \
+             place, and what is there is gone",
+            SecretUrl::new(url)
+        )));
+    }
+    let replaced = restoring.load_there(SigningKeys::KIND, INSTALLATION).await?;
+    let replaced =
+        replaced.map(|row| hydrate_row::<SigningKeys>(INSTALLATION, &row)).transpose()?;
+    let workbench = workbench_at(&restoring.url(), &folder).await?;
+    let changed = change(command, loaded, &workbench, &replaced.unwrap_or_default()).await;
+    workbench.close().await;
+    let restored = changed?;
+    restoring.finish().await?;
+    Ok(restored)
+}
+
+/// Does in the copy what must be done before a server sees it.
+async fn change(
+    command: &Restore,
+    loaded: &Loaded,
+    workbench: &Workbench,
+    replaced: &SigningKeys,
+) -> Result<Restored, Failure> {
+    // A token is opened only where a key may have to be replaced.
+    let observed = if replaced.revoked().next().is_some() {
+        let sources = key_sources(&loaded.config).map_err(|fault| faults_of(&[fault]))?;
+        let (folder, faults) = sources.salvage();
+        folder.ok_or_else(|| faults_of(&faults))?.observed()
+    } else {
+        Vec::new()
+    };
+    let revoked = provisioning::keep_revoked(workbench, replaced, &observed).await?;
+    let ended = provisioning::end_what_may_be_spent(workbench, command.keep_sessions).await?;
+    let waiting = workbench.store().messages_waiting().await?;
+    let messages = waiting.iter().map(|topic| topic.count).sum();
+    let proof = workbench.store().verify_log(&[]).await?;
+    for finding in &proof.findings {
+        writeln!(io::stderr(), "! {finding}")?;
+    }
+    if !proof.findings.is_empty() && !command.despite_findings {
+        return Err(cannot(
+            "the chain of the backup's security log does not hold, and nothing was put back: take \
+             another backup, or put this one back with `--despite-findings`",
+        ));
+    }
+    Ok(Restored { ended, revoked, messages, log_rows: proof.rows })
+}
+
+fn tell(command: &Restore, restored: &Restored) -> Result<(), Failure> {
+    let Restored { ended, revoked, messages, log_rows } = restored;
+    say(&format!(
+        "+ {} is the store now; the chain of its security log holds ({log_rows} rows)",
+        command.file.display()
+    ))?;
+    for (kind, count) in &ended.entities {
+        say(&format!("- ended {count} of kind {kind}"))?;
+    }
+    say(&format!("- voided recovery links and codes of {} accounts", ended.accounts))?;
+    for kid in revoked {
+        say(&format!("- {kid} stays revoked, as the replaced store knew it"))?;
+    }
+    if command.keep_sessions {
+        say(KEPT)?;
+    }
+    say(AS_OLD)?;
+    say(SPENT)?;
+    if *messages > 0 {
+        say(&format!(
+            "! {messages} messages were still to be delivered: some may be delivered a second time"
+        ))?;
+    }
+    Ok(())
+}
+
+const KEPT: &str = "! Sessions and token families were kept. Those that a person or an operator ended after the \
+     backup are good again, also those of a thief: `porteiro session end --everyone` ends them. A client that has \
+     refreshed since presents a token that the backup does not know, and its family ends.";
+
+const AS_OLD: &str = "! As old as the backup: memberships and roles, accounts that were suspended or deleted, \
+     passwords, passkeys and recovery codes (used ones are good again), consents, API keys and client secrets \
+     (revoked ones are good again), webhooks, and revoked signing keys that the replaced store did not know. Look \
+     through what was ended or revoked since, and do it again.";
+
+const SPENT: &str = "! What clients signed for one use before now (assertions, pushed requests) may be used once more until \
+     it expires: wait 15 minutes before you start a server where another party may have seen them.";
+
+/// Says what puts a database of PostgreSQL back.
+fn of_postgres(url: &str, file: &Path) -> Failure {
+    cannot(&format!(
+        "the store is a database of PostgreSQL, which has tools of its own: stop every server, run \
+         `pg_restore --clean --if-exists --single-transaction --dbname='{}' {}`, then `porteiro session \
+         end --everyone --reason TEXT` before you start a server",
+        SecretUrl::new(url),
+        file.display()
+    ))
+}

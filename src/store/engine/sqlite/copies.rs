@@ -1,0 +1,143 @@
+//! A file that is copied while it is used, and one that takes the place of another (adr/0157).
+
+use super::{File, LOCK_TIMEOUT, execute, find_fault, stop_writing};
+use crate::store::{
+    engine::faults::{DatabaseError, Result},
+    value::Value,
+};
+use rusqlite::{Connection, OpenFlags};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// What SQLite keeps beside a database, by how the names end.
+const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+impl File {
+    /// Copies what is committed now into `copy`, an empty file. Commits go on meanwhile.
+    pub(in crate::store) fn copy_into(&self, copy: &Path) -> Result<()> {
+        let why = "the path of the copy is no text";
+        let copy = copy.to_str().ok_or(DatabaseError::Address(why))?;
+        let connection = self.open_to_read(LOCK_TIMEOUT)?;
+        execute(&connection, "VACUUM INTO $1", &[Value::Text(copy)]).map(drop)
+    }
+
+    /// The file itself, where this is a link to it; made where it is missing.
+    pub(in crate::store) fn to_be_made(&self) -> Self {
+        let path = fs::canonicalize(&self.path);
+        Self::at(path.unwrap_or_else(|_| self.path.clone()), true)
+    }
+
+    /// A file that is there.
+    pub(in crate::store) fn existing(path: &Path) -> Self {
+        Self::at(path.to_owned(), false)
+    }
+
+    /// Reads all of a file that no other process uses, and says what is wrong with it.
+    pub(in crate::store) fn find_fault(&self) -> Result<Option<String>> {
+        let connection = self.open(OpenFlags::SQLITE_OPEN_READ_WRITE, LOCK_TIMEOUT)?;
+        find_fault(&connection)
+    }
+
+    /// Has everything of the database lie in its file, on the disk.
+    pub(in crate::store) fn fold(&self) -> Result<()> {
+        let connection = self.open_alone()?;
+        connection.close().map_err(|(_, error)| error)?;
+        remove_beside(&self.path)?;
+        Ok(fs::File::open(&self.path)?.sync_all()?)
+    }
+
+    /// Puts `new`, which is all in one file, in the place of this one, whose only connection is `alone`. After a crash
+    /// the one or the other is there, and nothing beside it.
+    pub(in crate::store) fn replace_by(&self, new: &Path, alone: &Connection) -> Result<()> {
+        give_to_owner_of(&self.path, new)?;
+        stop_writing(alone)?;
+        remove_beside(&self.path)?;
+        Ok(fs::rename(new, &self.path)?)
+    }
+}
+
+/// A file that is being written. It is removed again unless it was put in its place.
+pub(in crate::store) struct Draft {
+    pub(in crate::store) path: PathBuf,
+}
+
+impl Draft {
+    /// Makes an empty file that its owner alone can read; fails where there is one.
+    pub(in crate::store) fn make(path: PathBuf) -> io::Result<Self> {
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            options.mode(0o600);
+        }
+        options.open(&path).map(|_| Self { path })
+    }
+
+    /// Makes one beside `file`, named after it and this process.
+    pub(in crate::store) fn make_beside(file: &Path, what_for: &str) -> io::Result<Self> {
+        Self::make(ending(file, &format!(".{what_for}-{}", std::process::id())))
+    }
+
+    /// Leaves the file, which has another name now or is wanted as it is.
+    pub(in crate::store) fn keep(mut self) {
+        self.path = PathBuf::new();
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.path.as_os_str().is_empty() {
+            // What cannot be removed is told by the next one that is made.
+            let _ = fs::remove_file(&self.path);
+            let _ = remove_beside(&self.path);
+        }
+    }
+}
+
+/// The files beside a database that may hold a part of it, as far as there are any.
+pub(in crate::store) fn beside(file: &Path) -> Option<PathBuf> {
+    let parts = [BESIDE[0], BESIDE[2]].map(|end| ending(file, end));
+    let holds = |path: &PathBuf| path.metadata().is_ok_and(|found| found.len() > 0);
+    parts.into_iter().find(holds)
+}
+
+/// Has `file` belong to the user and group of another: an operator may not be the user of the server.
+#[cfg(unix)]
+fn give_to_owner_of(other: &Path, file: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let (wanted, now) = (other.metadata()?, file.metadata()?);
+    if (wanted.uid(), wanted.gid()) == (now.uid(), now.gid()) {
+        return Ok(());
+    }
+    chown(file, Some(wanted.uid()), Some(wanted.gid()))
+}
+
+#[cfg(not(unix))]
+fn give_to_owner_of(_: &Path, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+fn remove_beside(file: &Path) -> io::Result<()> {
+    for end in BESIDE {
+        match fs::remove_file(ending(file, end)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn ending(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// Has the names in the folder of a file reach the disk.
+pub(in crate::store) fn sync_folder_of(file: &Path) -> io::Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}

@@ -1,0 +1,382 @@
+//! A store is copied while it is used, and put back with nothing in it that may have been spent since (adr/0157).
+
+use crate::{
+    binary::{Installation, Serving, porteiro, said},
+    outside::Outside,
+    person::{PASSWORD, parameter, text},
+    support::ACME,
+};
+use hyper::Method;
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::PathBuf,
+    process::Output,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use url::Url;
+
+const ANA: &str = "ana@acme.test";
+const SCOPE: &str = "openid offline_access invoices:read";
+const WHY: [&str; 2] = ["--reason", "ticket 4711"];
+
+fn installation() -> Installation {
+    let installation = Installation::on_sqlite();
+    installation.configure("[limits]\nenabled = false\n");
+    installation.apply(ACME);
+    installation
+}
+
+#[track_caller]
+fn printed(output: &Output) -> String {
+    assert!(output.status.success(), "{}", said(output));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[track_caller]
+fn refused(output: &Output, code: i32, named: &str) {
+    assert_eq!(output.status.code(), Some(code), "{}", said(output));
+    assert!(said(output).contains(named), "{named}: {}", said(output));
+}
+
+async fn stop(serving: Serving) {
+    serving.signal("-TERM");
+    assert_eq!(tokio::task::spawn_blocking(move || serving.end()).await.unwrap().0, Some(0));
+}
+
+fn database(installation: &Installation) -> PathBuf {
+    installation.path().join("porteiro.db")
+}
+
+/// The names in the folder of an installation.
+fn files(installation: &Installation) -> BTreeSet<String> {
+    let entries = installation.path().read_dir().unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+async fn me(node: &Outside, session: &str) -> u16 {
+    let request = node.request(Method::GET, "/me").header("x-session-token", session);
+    node.send(request.body(bytes::Bytes::new().into()).unwrap()).await.status.as_u16()
+}
+
+/// What a person and their clients hold.
+struct Held {
+    session: String,
+    refresh: String,
+    code: String,
+    /// A sign-in that has come as far as the address.
+    flow: Value,
+    recovery: String,
+    invitation: String,
+}
+
+impl Held {
+    async fn by_ana(installation: &Installation, node: &Outside) -> Self {
+        let session = node.sign_in(ANA).await;
+        let tokens = node.redeem("web", &node.code(&session, "web", SCOPE).await).await.json();
+        let flow = node.post_json("/flows", &json!({ "kind": "sign_in" }), &[]).await.json();
+        let named = node.step(&flow, "identifier", json!({ "identifier": ANA })).await;
+        assert_eq!(named.status, 200, "{named:?}");
+        let link = |arguments: &[&str], name: &str| {
+            let said: Value = serde_json::from_str(&printed(&installation.run(arguments))).unwrap();
+            let link = Url::parse(text(&said["link"])).unwrap();
+            parameter(&link, name).unwrap()
+        };
+        Self {
+            refresh: text(&tokens["refresh_token"]).to_owned(),
+            flow,
+            recovery: link(&["account", "recover", ANA, "--json"], "token"),
+            invitation: link(
+                &["account", "invite", "eva@acme.test", "--organization", "acme", "--json"],
+                "token",
+            ),
+            // Last: it is good for a minute.
+            code: node.code(&session, "web", SCOPE).await,
+            session,
+        }
+    }
+
+    /// Tries what is good for one use; none of it is good any more.
+    async fn assert_spent(&self, node: &Outside) {
+        node.redeem("web", &self.code).await.refused(400, "invalid_grant");
+        let step = node.step(&self.flow, "password", json!({ "password": PASSWORD })).await;
+        assert!(step.status.is_client_error(), "{step:?}");
+        for (kind, token) in [("recovery", &self.recovery), ("invitation", &self.invitation)] {
+            let begun =
+                node.post_json("/flows", &json!({ "kind": kind, "token": token }), &[]).await;
+            assert!(begun.status.is_client_error(), "{kind}: {begun:?}");
+        }
+    }
+}
+
+/// Signs people in and refreshes tokens until it is told to stop, and counts.
+async fn work(node: Outside, over: Arc<AtomicBool>, done: Arc<AtomicUsize>) {
+    while !over.load(Ordering::Relaxed) {
+        let tokens = node.tokens("bruno@acme.test", "web", SCOPE).await;
+        let next = node.refresh("web", text(&tokens["refresh_token"])).await;
+        assert_eq!(next.status, 200, "{next:?}");
+        done.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_under_load_comes_back_without_what_may_have_been_spent() {
+    let installation = installation();
+    let serving = installation.serve();
+    let node = Outside { address: installation.address };
+    let held = Held::by_ana(&installation, &node).await;
+    let (over, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let load: Vec<_> =
+        (0..2).map(|_| tokio::spawn(work(node, over.clone(), done.clone()))).collect();
+    while done.load(Ordering::Relaxed) < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let told = printed(&installation.run(&["backup", "copy.backup"]));
+    let before = done.load(Ordering::Relaxed);
+    while done.load(Ordering::Relaxed) < before + 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    over.store(true, Ordering::Relaxed);
+    for one in load {
+        one.await.unwrap();
+    }
+    assert!(told.contains("the keys folder") && told.contains("/keys"), "{told}");
+    let backup = installation.path().join("copy.backup");
+    assert_eq!(backup.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(!files(&installation).iter().any(|name| name.contains("unfinished")));
+
+    // What happens after it: a key is revoked, and its successor revoked, too; an account is made.
+    let keys = printed(&installation.run(&["keys", "list", "--json"]));
+    let keys = keys.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let leaked = keys.into_iter().find(|key| key["use"] == "ES256").unwrap();
+    let leaked = text(&leaked["kid"]).to_owned();
+    let revoke = |kid: &str| {
+        let arguments = [&["keys", "revoke", kid, "--replace", "--json"], &WHY[..]].concat();
+        serde_json::from_str::<Value>(&printed(&installation.run(&arguments))).unwrap()
+    };
+    let successor = text(&revoke(&leaked)["successor"]).to_owned();
+    revoke(&successor);
+    installation.apply(
+        "[[account]]\nemail = \"late@acme.test\"\npassword = \"correct horse battery staple\"\n",
+    );
+
+    let running = installation.run(&["restore", "copy.backup", "--replace"]);
+    refused(&running, 1, "another process uses the store");
+    assert_eq!(me(&node, &held.session).await, 200, "the server goes on");
+    stop(serving).await;
+    refused(&installation.run(&["restore", "copy.backup"]), 1, "--replace");
+    let told = printed(&installation.run(&["restore", "copy.backup", "--replace", "--json"]));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert!(told["ended"]["session"].as_u64().unwrap() >= 2, "{told}");
+    assert!(told["ended"]["token_family"].as_u64().unwrap() >= 3, "{told}");
+    assert_eq!((&told["ended"]["invitation"], &told["accounts"]), (&1.into(), &1.into()), "{told}");
+    let stay: BTreeSet<&str> = told["stay_revoked"].as_array().unwrap().iter().map(text).collect();
+    assert_eq!(stay, BTreeSet::from([&*leaked, &*successor]), "{told}");
+    assert!(!files(&installation).iter().any(|name| name.contains("restoring")));
+
+    let verified = printed(&installation.run(&["log", "verify"]));
+    assert!(verified.contains("0 findings"), "{verified}");
+    let log = printed(&installation.run(&["log", "list", "--json"]));
+    let rows: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let noted: Vec<&Value> =
+        rows.iter().filter(|row| row["event"] == "installation.restored").collect();
+    assert_eq!(noted.len(), 1, "{log}");
+    assert!(noted[0].to_string().contains("operator"), "{noted:?}");
+
+    let serving = installation.serve();
+    assert_eq!(me(&node, &held.session).await, 401);
+    node.refresh("web", &held.refresh).await.refused(400, "invalid_grant");
+    held.assert_spent(&node).await;
+    let published = serde_json::to_string(&node.key_set().await).unwrap();
+    assert!(!published.contains(&leaked) && !published.contains(&successor), "{published}");
+    let flow = node.post_json("/flows", &json!({ "kind": "sign_in" }), &[]).await.json();
+    let late = node.prove(&flow, "late@acme.test").await;
+    assert_eq!(late.status, 401, "the account is younger than the backup: {late:?}");
+    let tokens = node.tokens(ANA, "web", SCOPE).await;
+    assert_eq!(node.refresh("web", text(&tokens["refresh_token"])).await.status, 200);
+    stop(serving).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_and_families_are_kept_where_the_operator_says_so_and_codes_are_not() {
+    let installation = installation();
+    let serving = installation.serve();
+    let node = Outside { address: installation.address };
+    let held = Held::by_ana(&installation, &node).await;
+    printed(&installation.run(&["backup", "copy.backup"]));
+    let end = ["session", "end", "--everyone", "--yes", "--reason", "ticket 4711"];
+    printed(&installation.run(&end));
+    assert_eq!(me(&node, &held.session).await, 401);
+    stop(serving).await;
+    let told =
+        printed(&installation.run(&["restore", "copy.backup", "--replace", "--keep-sessions"]));
+    assert!(told.contains("are good again, also those of a thief"), "{told}");
+    for old in ["memberships", "API keys", "recovery codes", "revoked signing keys"] {
+        assert!(told.contains(old), "{old}: {told}");
+    }
+    let serving = installation.serve();
+    assert_eq!(me(&node, &held.session).await, 200);
+    assert_eq!(node.refresh("web", &held.refresh).await.status, 200);
+    held.assert_spent(&node).await;
+    stop(serving).await;
+    assert!(printed(&installation.run(&["log", "verify"])).contains("0 findings"));
+}
+
+#[tokio::test]
+async fn a_backup_comes_back_to_another_place_and_a_store_that_is_empty_needs_no_leave() {
+    let installation = installation();
+    printed(&installation.run(&["backup", "copy.backup"]));
+    for migrated in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("moved%20here.db").display());
+        let elsewhere = |arguments: &[&str]| {
+            let mut command = porteiro(installation.path(), arguments);
+            command.env("PORTEIRO_STORE__URL", &url).env("PORTEIRO_KEYS__DIR", "keys");
+            command.output().unwrap()
+        };
+        if migrated {
+            printed(&elsewhere(&["migrate"]));
+        }
+        printed(&elsewhere(&["restore", "copy.backup"]));
+        let mode = folder.path().join("moved here.db").metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(printed(&elsewhere(&["log", "verify"])).contains("0 findings"));
+        assert!(printed(&elsewhere(&["account", "show", ANA])).contains(ANA));
+        refused(&elsewhere(&["restore", "copy.backup"]), 1, "--replace");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_whole_backup_is_refused_and_the_store_stays_as_it_was() {
+    let installation = installation();
+    printed(&installation.run(&["backup", "copy.backup"]));
+    let at = |name: &str| installation.path().join(name);
+    let whole = fs::read(at("copy.backup")).unwrap();
+    refused(&installation.run(&["backup", "copy.backup"]), 1, "is there already");
+    assert_eq!(fs::read(at("copy.backup")).unwrap(), whole);
+
+    fs::write(at("half.backup"), &whole[..whole.len() / 2]).unwrap();
+    fs::write(at("empty.backup"), "").unwrap();
+    fs::write(at("text.backup"), "no database").unwrap();
+    let mut damaged = whole.clone();
+    let (from, to) = (whole.len() / 4, whole.len() * 3 / 4);
+    damaged[from..to].fill(0xAA);
+    fs::write(at("damaged.backup"), damaged).unwrap();
+    fs::write(at("used.backup"), &whole).unwrap();
+    fs::write(at("used.backup-wal"), "the last commits").unwrap();
+    let change = |name: &str, sql: &str| {
+        fs::write(at(name), &whole).unwrap();
+        rusqlite::Connection::open(at(name)).unwrap().execute_batch(sql).unwrap();
+    };
+    change(
+        "newer.backup",
+        "INSERT INTO schema_history (version, name, digest, oldest_compatible, applied_at) \
+         VALUES (900, 'newer', '', 900, 0)",
+    );
+    change("kind.backup", "UPDATE entities SET kind = 'of_tomorrow' WHERE kind = 'resource'");
+    change(
+        "forged.backup",
+        "DROP TRIGGER security_log_keeps_rows; UPDATE security_log SET detail = '{}' WHERE seq = 2",
+    );
+    rusqlite::Connection::open(at("other.backup"))
+        .unwrap()
+        .execute_batch("CREATE TABLE t (x)")
+        .unwrap();
+
+    let (store, names) = (fs::read(database(&installation)).unwrap(), files(&installation));
+    for (name, why) in [
+        ("missing.backup", "cannot be read"),
+        ("half.backup", "is no backup that can be put back"),
+        ("empty.backup", "no store of Porteiro"),
+        ("text.backup", "is no backup that can be put back"),
+        ("damaged.backup", "is no backup that can be put back"),
+        ("used.backup", "a file beside it"),
+        ("newer.backup", "needs a binary that knows migration 900"),
+        ("kind.backup", "of_tomorrow"),
+        ("forged.backup", "--despite-findings"),
+        ("other.backup", "no store of Porteiro"),
+        ("porteiro.db", "the store itself"),
+    ] {
+        refused(&installation.run(&["restore", name, "--replace"]), 1, why);
+        let now: BTreeSet<String> = files(&installation);
+        assert_eq!(now, names, "{name} has left something");
+        assert!(printed(&installation.run(&["log", "verify"])).contains("0 findings"), "{name}");
+    }
+    let length = fs::read(database(&installation)).unwrap().len();
+    assert_eq!(length, store.len(), "the store is what it was");
+    let despite = ["restore", "forged.backup", "--replace", "--despite-findings"];
+    let told = installation.run(&despite);
+    assert!(said(&told).contains("was altered"), "{}", said(&told));
+    printed(&told);
+    refused(&installation.run(&["log", "verify"]), 1, "");
+
+    printed(
+        &porteiro(installation.path(), &["keys", "generate", "--keys", "others"]).output().unwrap(),
+    );
+    let mut foreign = porteiro(
+        installation.path(),
+        &["restore", "copy.backup", "--replace", "--config", "porteiro.toml"],
+    );
+    let foreign = foreign.env("PORTEIRO_KEYS__DIR", "others").output().unwrap();
+    refused(&foreign, 78, "another keys folder");
+    let mut nowhere = porteiro(installation.path(), &["backup", "b", "--store", "sqlite://no.db"]);
+    refused(&nowhere.output().unwrap(), 78, "no such database file");
+}
+
+#[tokio::test]
+async fn postgresql_is_told_which_command_to_use_and_no_password() {
+    let installation = installation();
+    let url = "postgres://porteiro:open-sesame@db.example.com/porteiro";
+    let run = |arguments: &[&str]| {
+        let mut command = porteiro(installation.path(), arguments);
+        command.env("PORTEIRO_STORE__URL", url).env("PORTEIRO_KEYS__DIR", "keys");
+        command.output().unwrap()
+    };
+    for (arguments, named) in
+        [(["backup", "copy.backup"], "pg_dump"), (["restore", "copy.backup"], "pg_restore")]
+    {
+        let output = run(&arguments);
+        refused(&output, 1, named);
+        assert!(!said(&output).contains("open-sesame"), "{}", said(&output));
+        assert!(said(&output).contains("db.example.com"), "{}", said(&output));
+    }
+    assert!(!installation.path().join("copy.backup").exists());
+}
+
+/// The process is killed at many moments. Whatever is there afterwards is one store or the other, whole.
+#[tokio::test]
+async fn a_restore_that_is_killed_leaves_the_one_store_or_the_other() {
+    let installation = installation();
+    printed(&installation.run(&["backup", "copy.backup"]));
+    let late = "[[account]]\nemail = \"late@acme.test\"\n";
+    let mut seen = BTreeSet::new();
+    let restore = ["restore", "copy.backup", "--replace", "--config", "porteiro.toml"];
+    for round in 0..40 {
+        if seen.len() == 2 && round >= 16 {
+            break;
+        }
+        installation.apply(late);
+        let mut child = porteiro(installation.path(), &restore).spawn().unwrap();
+        tokio::time::sleep(Duration::from_millis(10 * (round % 30))).await;
+        let _ = child.kill();
+        child.wait().unwrap();
+        let verified = printed(&installation.run(&["log", "verify"]));
+        assert!(verified.contains("0 findings"), "{verified}");
+        let is_old = installation.run(&["account", "show", "late@acme.test"]).status.success();
+        let log = printed(&installation.run(&["log", "list", "--json"]));
+        let restored = log.contains("installation.restored");
+        assert!(is_old || restored, "neither the one nor the other: {log}");
+        seen.insert(is_old);
+    }
+    assert!(seen.contains(&true), "no round ended before the store was replaced");
+    printed(&installation.run(&["restore", "copy.backup", "--replace"]));
+    let serving = installation.serve();
+    Outside { address: installation.address }.sign_in(ANA).await;
+    stop(serving).await;
+}
