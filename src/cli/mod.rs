@@ -17,6 +17,7 @@ mod export;
 mod keys;
 mod log;
 mod migrate;
+mod move_store;
 mod named_files;
 mod organization;
 mod output;
@@ -95,6 +96,8 @@ enum Command {
     Backup(backup::MakeBackup),
     /// Put a backup of an SQLite store back, while no server runs
     Restore(restore::Restore),
+    /// Move a store to another database, and compare the two
+    Move(move_store::Move),
     /// Print an organization as a provisioning file, without a secret
     Export(export::Export),
     /// Look for whatever would keep the server from working, and say what to mend
@@ -164,6 +167,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Migrate(command) => migrate::run(command, given).await,
             Command::Backup(command) => backup::run(command, given).await,
             Command::Restore(command) => restore::run(command, given).await,
+            Command::Move(command) => move_store::run(command).await,
             Command::Export(command) => export::run(command, given).await,
             Command::Doctor(command) => doctor::run(command, given).await,
             Command::Config(command) => config::run(&command, given),

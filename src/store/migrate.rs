@@ -64,11 +64,21 @@ const HISTORY: &str =
 const REMEMBER: &str = "INSERT INTO schema_history \
      (version, name, digest, oldest_compatible, applied_at) VALUES ($1, $2, $3, $4, $5)";
 
+/// The version of the row by which a database says that a move into it is not finished. No binary knows it, so none
+/// starts on half an installation.
+const MOVING: i64 = 1_000_000_000;
+
+const HOW_FAR: &str = "SELECT digest FROM schema_history WHERE version = $1";
+const HAVE_MOVED: &str = "UPDATE schema_history SET digest = $1 WHERE version = $2";
+const ALL_MOVED: &str = "DELETE FROM schema_history WHERE version = $1";
+
 /// Why the schema and this binary do not fit.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
     #[error("the database needs a binary that knows migration {needed}; this one ends at {known}")]
     TooNew { needed: i64, known: i64 },
+    #[error("a move into this database is not finished: run `porteiro move` again")]
+    Moving,
     #[error("migration {name} was changed after it had been applied")]
     Rewritten { name: String },
     #[error("the schema could not be read or changed")]
@@ -123,10 +133,77 @@ fn fits(history: &[Row]) -> Result<(), MigrateError> {
     for row in history {
         let needed = row.int(3)?;
         if needed > known {
-            return Err(MigrateError::TooNew { needed, known });
+            return Err(too_new(needed, known));
         }
     }
     Ok(())
+}
+
+fn too_new(needed: i64, known: i64) -> MigrateError {
+    match needed {
+        MOVING => MigrateError::Moving,
+        needed => MigrateError::TooNew { needed, known },
+    }
+}
+
+/// Begins a move into a database, or says how far one has come that is not finished.
+pub(super) async fn begin_move(
+    connection: &mut Connection,
+    how_far: &str,
+    now: Timestamp,
+) -> Result<Option<String>, MigrateError> {
+    if let Some(noted) = unfinished_move(connection).await? {
+        return Ok(Some(noted));
+    }
+    run(connection, MIGRATIONS, now).await?;
+    let mark = [
+        Value::Int(MOVING),
+        Value::Text("move"),
+        Value::Text(how_far),
+        Value::Int(MOVING),
+        Value::Int(now.millis()),
+    ];
+    connection.execute(REMEMBER, &mark).await?;
+    Ok(None)
+}
+
+/// Says how far a move into a database has come that is not finished, if there is one.
+pub(super) async fn unfinished_move(
+    connection: &mut Connection,
+) -> Result<Option<String>, DatabaseError> {
+    match connection.fetch(HOW_FAR, &[Value::Int(MOVING)]).await {
+        Err(error) if is_missing_table(&error) => Ok(None),
+        Err(error) => Err(error),
+        Ok(rows) => rows.first().map(|row| row.text(0)).transpose(),
+    }
+}
+
+/// Notes how far a move has come, within the transaction that is open.
+pub(super) async fn note_move(
+    connection: &mut Connection,
+    how_far: &str,
+) -> Result<(), DatabaseError> {
+    let moved = [Value::Text(how_far), Value::Int(MOVING)];
+    match connection.execute(HAVE_MOVED, &moved).await? {
+        1 => Ok(()),
+        _ => Err(DatabaseError::Unexpected),
+    }
+}
+
+/// Says that a move is finished: from now on the database is a store as any other.
+pub(super) async fn end_move(connection: &mut Connection) -> Result<(), DatabaseError> {
+    connection.execute(ALL_MOVED, &[Value::Int(MOVING)]).await.map(drop)
+}
+
+/// Names the migrations of a store and what each was, without those of a move.
+pub(super) async fn applied(
+    connection: &mut Connection,
+) -> Result<Vec<(i64, String, i64)>, MigrateError> {
+    let rows = connection.fetch(HISTORY, &[]).await?;
+    let read = rows.iter().map(|row| Ok((row.int(0)?, row.text(2)?, row.int(3)?)));
+    let mut applied = read.collect::<Result<Vec<_>, DatabaseError>>()?;
+    applied.retain(|(version, ..)| *version != MOVING);
+    Ok(applied)
 }
 
 async fn run(
@@ -158,7 +235,7 @@ async fn run_in_transaction(
     for row in connection.fetch(HISTORY, &[]).await? {
         let needed = row.int(3)?;
         if needed > known {
-            return Err(MigrateError::TooNew { needed, known });
+            return Err(too_new(needed, known));
         }
         present = row.int(0)?;
         let ours = migrations.iter().find(|migration| migration.version == present);

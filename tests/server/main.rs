@@ -125,6 +125,7 @@ mod me_connected;
 mod me_passkeys;
 mod metadata;
 mod moved_redirects;
+mod moves;
 mod moving;
 mod mtls;
 mod mtls_reload;
