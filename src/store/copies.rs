@@ -44,7 +44,7 @@ pub enum CopyError {
     Unwritable(PathBuf, #[source] io::Error),
     #[error("{} cannot be read", .0.display())]
     NoBackup(PathBuf, #[source] io::Error),
-    #[error("{} is no backup that can be put back: {1}", .0.display())]
+    #[error("{path} is no backup that can be put back: {why}", path = .0.display(), why = .1)]
     Unusable(PathBuf, String),
     #[error("the backup does not fit this binary")]
     Schema(#[from] MigrateError),

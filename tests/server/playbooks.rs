@@ -175,6 +175,34 @@ async fn a_lost_node() {
     playbook.end();
 }
 
+#[tokio::test]
+async fn a_lost_store() {
+    let installation = Installation::on_sqlite();
+    installation.configure("[limits]\nenabled = false\n");
+    installation.apply(ACME);
+    let serving = installation.serve();
+    let node = Outside { address: installation.address };
+    let session = node.sign_in(ANA).await;
+    let tokens = node.tokens(ANA, "web", SCOPE).await;
+    let backup = installation.path().join("backup.db");
+    let made = installation.run(&["backup", backup.to_str().unwrap()]);
+    assert!(made.status.success(), "{made:?}");
+    serving.signal("-KILL");
+    drop(serving);
+    for name in ["porteiro.db", "porteiro.db-wal", "porteiro.db-shm"] {
+        let _ = std::fs::remove_file(installation.path().join(name));
+    }
+    let mut playbook = Playbook::open(&installation, "## A lost store");
+    playbook.run(&[("BACKUP", backup.to_str().unwrap())]);
+    let _serving = installation.serve();
+    assert_eq!(me(node, &session).await.status, 401);
+    node.refresh("web", text(&tokens["refresh_token"])).await.refused(400, "invalid_grant");
+    let looked = playbook.run(&[]);
+    assert!(looked.contains("installation.restored"), "{looked}");
+    playbook.end();
+    node.tokens(ANA, "web", SCOPE).await;
+}
+
 /// A small file system; it is taken away again with the value.
 struct SmallDisk(PathBuf);
 
@@ -195,11 +223,7 @@ impl Drop for SmallDisk {
 
 #[tokio::test]
 async fn a_full_disk() {
-    let installation = Installation::new().await;
-    if installation.url().starts_with("postgres") {
-        println!("skipped: filling PostgreSQL's disk would stop the server of the other tests");
-        return;
-    }
+    let installation = Installation::on_sqlite();
     let Some(disk) = SmallDisk::mount(installation.path().join("data")) else {
         println!("skipped: a small file system cannot be mounted without privileges");
         return;
