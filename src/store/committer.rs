@@ -12,7 +12,7 @@ use super::{
     chain::LogWriter,
     commit::{Commit, CommitError},
     disjoint::take_disjoint,
-    engine::{Connection, DatabaseError, Engine, is_busy, is_passing},
+    engine::{Connection, DatabaseError, Engine, is_busy, is_passing, is_read_only},
     fault_injection::Moment,
     group::{Mode, WriteError},
     maintenance::{Maintenance, Outcome},
@@ -305,7 +305,11 @@ impl Committer {
                     WriteError::Contested => TransactionError::Contested,
                     WriteError::Failed(error) => {
                         tracing::warn!(%error, "a transaction failed before COMMIT");
-                        if is_passing(&error) {
+                        if is_read_only(&error) {
+                            // The address may lead to another server by now.
+                            self.connection = None;
+                            TransactionError::Unreachable
+                        } else if is_passing(&error) {
                             self.vitals.passing();
                             TransactionError::Passing
                         } else {

@@ -6,7 +6,7 @@ mod sqlite;
 mod triggers;
 
 pub use faults::DatabaseError;
-pub(super) use faults::{Result, is_busy, is_damaged, is_missing_table, is_passing};
+pub(super) use faults::{Result, is_busy, is_damaged, is_missing_table, is_passing, is_read_only};
 pub(super) use sqlite::{Draft, File, beside, sync_folder_of};
 pub(super) use triggers::Triggers;
 
@@ -15,7 +15,6 @@ use super::{
     sql,
     value::{Liveness, Row, Value},
 };
-use sqlx::{Connection as _, PgConnection, postgres::PgConnectOptions};
 use std::time::Duration;
 
 /// How long a statement may wait for a lock another process holds.
@@ -31,7 +30,7 @@ const MIGRATION_TIMEOUT: Duration = Duration::from_mins(10);
 #[derive(Clone)]
 pub(super) enum Engine {
     Sqlite(sqlite::File),
-    Postgres(Box<PgConnectOptions>),
+    Postgres(postgres::Server),
 }
 
 impl Engine {
@@ -41,7 +40,7 @@ impl Engine {
             return Ok(Self::Sqlite(sqlite::File::parse(address)?));
         }
         if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            return Ok(Self::Postgres(Box::new(postgres::parse(url)?)));
+            return Ok(Self::Postgres(postgres::Server::parse(url)?));
         }
         Err(DatabaseError::Address("a store is sqlite:… or postgres://…"))
     }
@@ -60,7 +59,7 @@ impl Engine {
             Self::Sqlite(file) => {
                 Ok(Connection::Sqlite(file.open_to_write()?, sqlite::Upkeep::of(file.clone())))
             }
-            Self::Postgres(options) => Ok(Connection::Postgres(postgres::connect(options).await?)),
+            Self::Postgres(server) => Ok(Connection::Postgres(server.connect().await?)),
         }
     }
 
@@ -72,9 +71,7 @@ impl Engine {
                 let alone = file.open_alone().map_err(busy)?;
                 Ok(Connection::Sqlite(alone, sqlite::Upkeep::of(file.clone())))
             }
-            Self::Postgres(options) => {
-                Ok(Connection::Postgres(postgres::connect_alone(options).await?))
-            }
+            Self::Postgres(server) => Ok(Connection::Postgres(server.connect_alone().await?)),
         }
     }
 
@@ -105,9 +102,7 @@ impl Engine {
     pub(super) fn readers(&self) -> Readers {
         match self {
             Self::Sqlite(file) => Readers::Sqlite(sqlite::Readers::of(file.clone())),
-            Self::Postgres(options) => {
-                Readers::Postgres(postgres::Readers::of((**options).clone()))
-            }
+            Self::Postgres(server) => Readers::Postgres(postgres::Readers::of(server.clone())),
         }
     }
 }
@@ -116,7 +111,7 @@ impl Engine {
 pub(super) enum Connection {
     /// Its statements run here: the caller has a thread of its own, or waits for nothing else.
     Sqlite(rusqlite::Connection, sqlite::Upkeep),
-    Postgres(PgConnection),
+    Postgres(postgres::Session),
 }
 
 impl Connection {
@@ -131,20 +126,22 @@ impl Connection {
                 connection.busy_timeout(LOCK_TIMEOUT)?;
                 begun.map(drop)
             }
-            // Spelled out: a server's own default must not turn conflicts into errors.
-            Self::Postgres(_) => {
-                let begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
-                self.execute(begin, &[]).await.map(drop)
-            }
+            Self::Postgres(session) => session.begin().await,
         }
     }
 
     pub(super) async fn commit(&mut self) -> Result<()> {
-        self.execute("COMMIT", &[]).await.map(drop)
+        match self {
+            Self::Sqlite(connection, _) => sqlite::execute(connection, "COMMIT", &[]).map(drop),
+            Self::Postgres(session) => session.commit().await,
+        }
     }
 
     pub(super) async fn rollback(&mut self) -> Result<()> {
-        self.execute("ROLLBACK", &[]).await.map(drop)
+        match self {
+            Self::Sqlite(connection, _) => sqlite::execute(connection, "ROLLBACK", &[]).map(drop),
+            Self::Postgres(session) => session.rollback().await,
+        }
     }
 
     pub(super) fn is_sqlite(&self) -> bool {
@@ -162,6 +159,7 @@ impl Connection {
             }
             Self::Postgres(_) => {
                 self.begin(LOCK_TIMEOUT).await?;
+                // It ends with the transaction, as every lock of ours does: a pooler may lend the session to others.
                 self.run_script("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0")
                     .await?;
                 self.execute("SELECT pg_advisory_xact_lock(7231402551)", &[]).await.map(drop)
@@ -173,7 +171,7 @@ impl Connection {
     pub(super) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
         match self {
             Self::Sqlite(c, _) => sqlite::execute(c, sql, values),
-            Self::Postgres(c) => postgres::execute(c, sql, values).await,
+            Self::Postgres(c) => c.execute(sql, values).await,
         }
     }
 
@@ -181,7 +179,7 @@ impl Connection {
     pub(super) async fn run_script(&mut self, script: &'static str) -> Result<()> {
         match self {
             Self::Sqlite(c, _) => Ok(c.execute_batch(script)?),
-            Self::Postgres(c) => Ok(sqlx::raw_sql(script).execute(c).await.map(drop)?),
+            Self::Postgres(c) => c.run_script(script).await,
         }
     }
 
@@ -192,7 +190,7 @@ impl Connection {
     ) -> Result<Vec<Row>> {
         match self {
             Self::Sqlite(c, _) => sqlite::fetch(c, sql, values),
-            Self::Postgres(c) => postgres::fetch(c, sql, values).await,
+            Self::Postgres(c) => c.fetch(sql, values).await,
         }
     }
 
@@ -208,7 +206,7 @@ impl Connection {
                 Ok(fetched)
             }
             Self::Postgres(_) if batch.is_empty() => Ok(Vec::new()),
-            Self::Postgres(c) => postgres::fetch_lists(c, batch.list()).await,
+            Self::Postgres(c) => c.fetch_lists(batch.list()).await,
         }
     }
 
@@ -217,7 +215,7 @@ impl Connection {
         match self {
             Self::Sqlite(c, _) => sqlite::execute_rows(c, batch),
             Self::Postgres(_) if batch.is_empty() => Ok(0),
-            Self::Postgres(c) => postgres::execute_lists(c, batch.list(), &[]).await,
+            Self::Postgres(c) => c.execute_lists(batch.list(), &[]).await,
         }
     }
 
@@ -235,7 +233,7 @@ impl Connection {
             }
             Self::Postgres(c) => {
                 let Some(list) = batches.list() else { return Ok(touched) };
-                let rows = postgres::fetch_lists(c, list).await?;
+                let rows = c.fetch_lists(list).await?;
                 let counts = rows.first().ok_or(DatabaseError::Unexpected)?;
                 let filled = touched.iter_mut().zip(&batches.parts);
                 let filled = filled.filter(|(_, batch)| !batch.is_empty());
@@ -267,9 +265,7 @@ impl Connection {
                 }
                 sqlite::execute_rows(c, rows).map(|_| true)
             }
-            Self::Postgres(c) => {
-                Ok(postgres::execute_lists(c, rows.list(), moved).await? == rows.len())
-            }
+            Self::Postgres(c) => Ok(c.execute_lists(rows.list(), moved).await? == rows.len()),
         }
     }
 
@@ -280,7 +276,7 @@ impl Connection {
     ) -> Result<Vec<Option<Liveness>>> {
         match self {
             Self::Sqlite(c, _) => sqlite::each_liveness(c, asked.iter().copied()),
-            Self::Postgres(c) => postgres::liveness(c, postgres::LIVENESS_REQUIRED, asked).await,
+            Self::Postgres(c) => c.liveness(postgres::LIVENESS_REQUIRED, asked).await,
         }
     }
 
@@ -295,9 +291,7 @@ impl Connection {
         match self {
             Self::Sqlite(..) if !want_to_know => Ok(None),
             Self::Sqlite(c, _) => sqlite::each_liveness(c, asked.iter().copied()).map(Some),
-            Self::Postgres(c) => {
-                postgres::liveness(c, postgres::LIVENESS_CHANGED, asked).await.map(Some)
-            }
+            Self::Postgres(c) => c.liveness(postgres::LIVENESS_CHANGED, asked).await.map(Some),
         }
     }
 
@@ -329,7 +323,7 @@ impl Connection {
                 upkeep.end(&c);
                 c.close().map_err(|(_, error)| DatabaseError::from(error))
             }
-            Self::Postgres(c) => c.close().await.map_err(DatabaseError::from),
+            Self::Postgres(c) => c.close().await,
         };
         if let Err(error) = closed {
             tracing::debug!(%error, "store connection did not close in order");

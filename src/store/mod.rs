@@ -42,7 +42,7 @@ pub use vitals::{StoreReport, Vitals};
 use crate::domain::Timestamp;
 use chain::LogWriter;
 use committer::{Committer, Job};
-use engine::{Engine, Readers};
+use engine::{Engine, Readers, is_read_only};
 use maintenance::{Maintenance, Outcome};
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -79,6 +79,12 @@ pub enum OpenError {
     Address(#[source] DatabaseError),
     #[error("the store cannot be reached")]
     Unreachable(#[source] DatabaseError),
+    #[error("the store cannot be used")]
+    Unfit(#[source] DatabaseError),
+    #[error(
+        "the database takes no changes: it is a standby or set to read only; give the address of the primary"
+    )]
+    ReadOnly(#[source] DatabaseError),
     #[error("there is no such database file")]
     Missing,
     #[error("no thread could be started for it")]
@@ -87,13 +93,33 @@ pub enum OpenError {
     Schema(#[from] MigrateError),
 }
 
+impl OpenError {
+    fn of_connecting(error: DatabaseError) -> Self {
+        match error {
+            DatabaseError::Unfit(_) => Self::Unfit(error),
+            other => Self::Unreachable(other),
+        }
+    }
+
+    fn of_migrating(error: MigrateError) -> Self {
+        match error {
+            MigrateError::Database(error @ DatabaseError::Unfit(_)) => Self::Unfit(error),
+            MigrateError::Database(error) if is_read_only(&error) => Self::ReadOnly(error),
+            other => Self::Schema(other),
+        }
+    }
+}
+
 /// Brings the schema up to this binary and returns the names of the migrations that were run.
 pub async fn migrate(url: &str, now: Timestamp) -> Result<Vec<&'static str>, OpenError> {
-    let engine = Engine::parse(url).map_err(OpenError::Address)?;
-    let mut connection = engine.connect().await.map_err(OpenError::Unreachable)?;
-    let applied = migrate::migrate(&mut connection, now).await?;
+    migrate_by(&Engine::parse(url).map_err(OpenError::Address)?, now).await
+}
+
+async fn migrate_by(engine: &Engine, now: Timestamp) -> Result<Vec<&'static str>, OpenError> {
+    let mut connection = engine.connect().await.map_err(OpenError::of_connecting)?;
+    let applied = migrate::migrate(&mut connection, now).await;
     connection.close().await;
-    Ok(applied)
+    applied.map_err(OpenError::of_migrating)
 }
 
 /// Says which migrations a database still needs, none of them if it was never used; changes nothing.
@@ -105,7 +131,7 @@ pub async fn pending_migrations(url: &str) -> Result<Vec<&'static str>, OpenErro
     if is_new {
         return Ok(migrate::names());
     }
-    let mut connection = engine.connect_read_only().await.map_err(OpenError::Unreachable)?;
+    let mut connection = engine.connect_read_only().await.map_err(OpenError::of_connecting)?;
     let pending = migrate::pending(&mut connection).await;
     connection.close().await;
     Ok(pending?)
@@ -132,11 +158,11 @@ struct Inner {
 impl Store {
     /// Opens the database, migrates it, and starts the committers.
     pub async fn open(options: StoreOptions, now: Timestamp) -> Result<Self, OpenError> {
-        let applied = migrate(&options.url, now).await?;
+        let engine = Engine::parse(&options.url).map_err(OpenError::Address)?;
+        let applied = migrate_by(&engine, now).await?;
         if !applied.is_empty() {
             tracing::info!(migrations = ?applied, "the schema was brought up to date");
         }
-        let engine = Engine::parse(&options.url).map_err(OpenError::Address)?;
         let vitals = Arc::new(Vitals::default());
         let (mut committers, mut ended) = (Vec::new(), JoinSet::new());
         for number in 0..engine.writers() {
@@ -192,7 +218,7 @@ impl Store {
             chain_keys,
             posted: Notify::new(),
         };
-        migrate::check(&inner.readers).await?;
+        migrate::check(&inner.readers).await.map_err(OpenError::of_migrating)?;
         Ok(Self { inner: Arc::new(inner) })
     }
 

@@ -1,5 +1,6 @@
 //! What a database says when something goes wrong, and what that means.
 
+use super::postgres::Unfit;
 use rusqlite::ErrorCode;
 
 /// Why a database did not do what it was asked.
@@ -10,6 +11,9 @@ pub enum DatabaseError {
     Sqlite(rusqlite::Error),
     #[error(transparent)]
     Postgres(#[from] sqlx::Error),
+    /// The server does not do what is relied on.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
     /// The address cannot be used; never its password.
     #[error("{0}")]
     Address(&'static str),
@@ -58,6 +62,12 @@ pub(in crate::store) fn is_passing(error: &DatabaseError) -> bool {
         }
         _ => false,
     }
+}
+
+/// Tells whether the server takes no changes: it is a standby, or set to read only.
+pub(in crate::store) fn is_read_only(error: &DatabaseError) -> bool {
+    let DatabaseError::Postgres(error) = error else { return false };
+    error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("25006"))
 }
 
 /// Tells whether a table that was asked for is not there.

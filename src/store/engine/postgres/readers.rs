@@ -3,7 +3,7 @@
 //! A pool of the driver would ask the server after every use whether it still answers, and would have the
 //! connection back only after that.
 
-use super::{LIVENESS, fetch, liveness};
+use super::{Server, Session};
 use crate::{
     clock::Stopwatch,
     store::{
@@ -14,14 +14,13 @@ use crate::{
         value::{Liveness, Row, Value},
     },
 };
-use sqlx::{Connection as _, PgConnection, postgres::PgConnectOptions};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 /// How many read at once.
@@ -32,6 +31,12 @@ const TRUSTED_FOR: Duration = Duration::from_secs(10);
 
 /// A connection that is tested, or whose last read may still be under way since its caller has gone, has so long to answer.
 const LEFT_BEHIND: Duration = Duration::from_secs(1);
+
+/// Where the server takes no more connections, a read waits so long for one of ours that another read has.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long until it looks again.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// One that was idle for longer is closed.
 const IDLE: Duration = Duration::from_mins(10);
@@ -46,7 +51,7 @@ pub(in crate::store) struct Readers {
 }
 
 struct Shared {
-    options: PgConnectOptions,
+    server: Server,
     /// Closed with the store.
     turns: Semaphore,
     /// In order of their last use, the latest at the end.
@@ -54,7 +59,7 @@ struct Shared {
 }
 
 struct Reader {
-    connection: PgConnection,
+    connection: Session,
     opened: Stopwatch,
     used: Stopwatch,
     /// Its last caller has gone, and the answer is still to be read.
@@ -96,9 +101,9 @@ macro_rules! read {
 
 impl Readers {
     /// Opens no connection before it is needed.
-    pub(in crate::store::engine) fn of(options: PgConnectOptions) -> Self {
+    pub(in crate::store::engine) fn of(server: Server) -> Self {
         let turns = Semaphore::new(MOST as usize);
-        let shared = Arc::new(Shared { options, turns, idle: Mutex::default() });
+        let shared = Arc::new(Shared { server, turns, idle: Mutex::default() });
         Self { shared, timeout: READ_TIMEOUT }
     }
 
@@ -107,14 +112,14 @@ impl Readers {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<Row>> {
-        read!(self, connection => fetch(connection, sql, values))
+        read!(self, connection => connection.fetch(sql, values))
     }
 
     pub(in crate::store::engine) async fn liveness(
         &self,
         asked: &[(&str, &str)],
     ) -> Result<Vec<Option<Liveness>>> {
-        read!(self, connection => liveness(connection, LIVENESS, asked))
+        read!(self, connection => connection.present_liveness(asked))
     }
 
     /// Lets those who read finish, and closes their connections.
@@ -142,8 +147,8 @@ impl Reading<'_> {
             }
             // The caller may go while it is tested.
             let reader = self.reader.insert(Reader { is_left_behind: true, ..reader });
-            let answers = timeout(LEFT_BEHIND, reader.connection.ping()).await;
-            if answers.is_ok_and(|ping| ping.is_ok()) {
+            let answers = timeout(LEFT_BEHIND, reader.connection.test()).await;
+            if answers.is_ok_and(|test| test.is_ok()) {
                 reader.is_left_behind = false;
                 return;
             }
@@ -152,12 +157,24 @@ impl Reading<'_> {
     }
 
     /// Returns the connection, which is opened if there is none.
-    async fn connection(&mut self) -> Result<&mut PgConnection> {
+    async fn connection(&mut self) -> Result<&mut Session> {
         let reader = if let Some(reader) = self.reader.take() {
             reader
         } else {
             self.is_new = true;
-            let connection = PgConnection::connect_with(&self.shared.options).await?;
+            let connection = loop {
+                match self.shared.server.connect_unshared().await {
+                    Err(error) if is_full(&error) && self.begun.elapsed() < PATIENCE => {
+                        sleep(PAUSE).await;
+                        self.take_idle().await;
+                        if let Some(reader) = self.reader.take() {
+                            self.is_new = false;
+                            return Ok(&mut self.reader.insert(reader).connection);
+                        }
+                    }
+                    connected => break connected?,
+                }
+            };
             let (opened, used) = (Stopwatch::start(), Stopwatch::start());
             Reader { connection, opened, used, is_left_behind: false }
         };
@@ -169,7 +186,9 @@ impl Reading<'_> {
         let reader = self.reader.take();
         if !answer.as_ref().is_err_and(has_broken) {
             if let Some(reader) = reader {
-                self.shared.keep(reader);
+                // A transaction that could not be ended is ended before the next read.
+                let is_left_behind = reader.connection.is_open();
+                self.shared.keep(Reader { is_left_behind, ..reader });
             }
             return true;
         }
@@ -213,12 +232,21 @@ impl Shared {
     }
 }
 
+/// Tells whether the server takes no more connections.
+fn is_full(error: &DatabaseError) -> bool {
+    let DatabaseError::Postgres(error) = error else { return false };
+    error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("53300"))
+}
+
 /// Tells whether the connection is of no more use: it broke, or the server has ended it.
 fn has_broken(error: &DatabaseError) -> bool {
     let DatabaseError::Postgres(error) = error else { return false };
     match error.as_database_error() {
-        // 57P01 to 57P05: the server stops, has crashed, or waited for too long.
-        Some(error) => error.code().is_some_and(|code| code.starts_with("57P")),
+        // 57P01 to 57P05: the server stops, has crashed, or waited for too long. 08: a pooler lost the server. 25P03: a
+        // transaction waited for too long.
+        Some(error) => error.code().is_some_and(|code| {
+            code.starts_with("57P") || code.starts_with("08") || code == "25P03"
+        }),
         None => {
             matches!(error, sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_))
         }
@@ -227,13 +255,12 @@ fn has_broken(error: &DatabaseError) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::parse, *};
+    use super::*;
     use crate::store::sql;
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         net::TcpListener,
         task::JoinSet,
-        time::sleep,
     };
 
     /// A server of PostgreSQL's protocol that takes a while to let a client in, and never answers a query.
@@ -260,7 +287,7 @@ mod tests {
         let timeout = Duration::from_secs(2);
         let mut tasks = JoinSet::new();
         let url = silent_server(timeout.mul_f32(0.9), &mut tasks).await;
-        let readers = Readers { timeout, ..Readers::of(parse(&url).unwrap()) };
+        let readers = Readers { timeout, ..Readers::of(Server::parse(&url).unwrap()) };
         let stopwatch = Stopwatch::start();
         let read = readers.fetch(sql::VERSION, &[Value::Text("kind"), Value::Text("id")]).await;
         assert!(matches!(read, Err(DatabaseError::TimedOut)), "{:?}", read.err());
