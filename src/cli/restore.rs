@@ -20,6 +20,7 @@ use std::{
 };
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Restore {
     /// A file that `porteiro backup` made
     file: PathBuf,
@@ -88,7 +89,7 @@ async fn restore(command: &Restore, loaded: &Loaded, url: &str) -> Result<Restor
     let changed = change(command, loaded, &workbench, &replaced.unwrap_or_default()).await;
     workbench.close().await;
     let restored = changed?;
-    restoring.finish().await?;
+    restoring.finish()?;
     Ok(restored)
 }
 

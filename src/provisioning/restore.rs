@@ -145,9 +145,8 @@ pub async fn end_what_may_be_spent(
     for (kind, _) in workbench.store().kinds().await? {
         let fate = fate_of(&kind).ok_or_else(|| RestoreError::UnknownKind(kind.clone()))?;
         let codes_alone = match (fate, keeps_sessions) {
-            (Fate::Stays, _) => continue,
             (Fate::EndsUnlessKept, true) if kind == TokenFamily::KIND => true,
-            (Fate::EndsUnlessKept, true) => continue,
+            (Fate::Stays, _) | (Fate::EndsUnlessKept, true) => continue,
             _ => false,
         };
         let count = end_kind(workbench, &kind, codes_alone).await?;

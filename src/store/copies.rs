@@ -44,7 +44,7 @@ pub enum CopyError {
     Unwritable(PathBuf, #[source] io::Error),
     #[error("{} cannot be read", .0.display())]
     NoBackup(PathBuf, #[source] io::Error),
-    #[error("{path} is no backup that can be put back: {why}", path = .0.display(), why = .1)]
+    #[error("{} is no backup that can be put back: {}", .0.display(), .1)]
     Unusable(PathBuf, String),
     #[error("the backup does not fit this binary")]
     Schema(#[from] MigrateError),
@@ -186,7 +186,7 @@ impl Restoring {
     }
 
     /// Puts the copy in the place of the store. No process has the copy open any more.
-    pub async fn finish(self) -> Result<(), CopyError> {
+    pub fn finish(self) -> Result<(), CopyError> {
         let Self { store, alone, copy, made } = self;
         File::existing(&copy.path).fold()?;
         alone.give_way(&store, &copy.path)?;

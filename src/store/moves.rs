@@ -228,7 +228,9 @@ async fn digest(connection: &mut Connection, table: &Table) -> Result<Digest> {
         let rows = page(connection, table, &after, PAGE).await?;
         let Some(last) = rows.last() else { return Ok(digest) };
         after = last[..table.key].iter().map(Part::of).collect::<Result<_>>()?;
-        rows.iter().for_each(|row| digest.add(row));
+        for row in &rows {
+            digest.add(row);
+        }
     }
 }
 
