@@ -103,7 +103,12 @@ pub async fn list(
 pub async fn of_account(app: &App, account: &str) -> Result<Vec<Waiting>, Problem> {
     let mut items = Vec::new();
     for asked in approval::list(app, account).await? {
-        let Ok(facts) = approval::facts(app, &asked, false).await else { continue };
+        let facts = match approval::facts(app, &asked, false).await {
+            // It waits all the same: the caller comes back.
+            Err(problem) if problem.status.is_server_error() => return Err(problem),
+            Err(_) => continue,
+            Ok(facts) => facts,
+        };
         let Ok(question) = asked.request.wanted.question(&facts) else { continue };
         items.push(Waiting::of(app, asked, question).await);
     }
