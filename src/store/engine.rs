@@ -4,6 +4,7 @@ mod faults;
 mod postgres;
 mod sqlite;
 mod triggers;
+mod unfit;
 
 pub use faults::DatabaseError;
 pub(super) use faults::{Result, is_busy, is_damaged, is_missing_table, is_passing, is_read_only};

@@ -24,8 +24,11 @@ mod database;
 mod dns_server;
 mod doorbell;
 mod endpoints;
+mod engines;
 mod entities;
 mod events;
+mod failover;
+mod full_disk;
 mod history;
 mod import_cycles;
 mod janitor;
@@ -43,6 +46,8 @@ mod provisioning;
 mod security_log;
 mod security_log_lanes;
 mod security_log_retention;
+#[path = "../shared/server_pair.rs"]
+mod server_pair;
 #[path = "../shared/world.rs"]
 mod shared;
 mod sms_gateway;

@@ -290,6 +290,16 @@ impl Stranger {
         }
     }
 
+    /// Reads one text.
+    pub async fn text(&mut self, sql: &str) -> String {
+        match self {
+            Self::Sqlite(c) => c.query_row(sql, [], |row| row.get(0)).unwrap(),
+            Self::Postgres(c) => {
+                sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_one(c).await.unwrap()
+            }
+        }
+    }
+
     /// Reads one column of bytes.
     pub async fn bytes(&mut self, sql: &str) -> Vec<Vec<u8>> {
         match self {

@@ -84,6 +84,7 @@ mod example_agent;
 mod exchange;
 mod exchange_parallel;
 mod exchange_trees;
+mod failing_over;
 mod families;
 mod fetching_for_strangers;
 mod flows;
@@ -214,6 +215,9 @@ mod sector_host;
 mod security_key;
 mod security_log;
 mod seed_sentences;
+#[path = "../shared/server_pair.rs"]
+#[expect(dead_code, reason = "the tests of the kernel hold up a standby as well")]
+mod server_pair;
 mod session_edges;
 mod several_accounts;
 #[path = "../shared/world.rs"]

@@ -3,7 +3,7 @@
 //! To make keys, migrate a database and hash passwords took longer than most tests do. The first test that
 //! needs an installation makes it, in a folder that belongs to this build of the tests; the others copy it.
 
-use crate::shared::new_database;
+use crate::shared::{new_database, straight};
 use porteiro::domain::Timestamp;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::{
@@ -116,7 +116,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Writes statements that fill the tables of another schema as those of this one are. What triggers count they count there.
 async fn dump(url: &str) -> String {
-    let mut connection = PgConnection::connect(url).await.unwrap();
+    let mut connection = PgConnection::connect(&straight(url)).await.unwrap();
     let tables = "SELECT relname::text FROM pg_class WHERE relkind = 'r' \
                   AND relnamespace = current_schema()::regnamespace AND relname NOT IN ('schema_history', 'list_counts', 'outbox_counts')";
     let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(&mut connection).await.unwrap();
@@ -136,7 +136,7 @@ async fn dump(url: &str) -> String {
 }
 
 async fn fill(url: &str, statements: String) {
-    let mut connection = PgConnection::connect(url).await.unwrap();
+    let mut connection = PgConnection::connect(&straight(url)).await.unwrap();
     sqlx::raw_sql(AssertSqlSafe(statements)).execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
 }

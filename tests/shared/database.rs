@@ -1,5 +1,6 @@
 //! A database client beside the product: another process that reads and changes rows by hand.
 
+use crate::shared::straight;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 pub enum Database {
@@ -10,7 +11,7 @@ pub enum Database {
 impl Database {
     pub async fn at(url: &str) -> Self {
         if url.starts_with("postgres") {
-            return Self::Postgres(PgConnection::connect(url).await.unwrap());
+            return Self::Postgres(PgConnection::connect(&straight(url)).await.unwrap());
         }
         let connection =
             rusqlite::Connection::open(url.strip_prefix("sqlite://").unwrap()).unwrap();

@@ -152,12 +152,23 @@ pub fn worker_threads() -> usize {
     names.filter(|name| name.starts_with("committer") || name.starts_with("hashing")).count()
 }
 
-/// Makes a schema and returns the server's address with that schema as its search path.
+/// Makes a schema and returns the server's address with that schema as its search path; the address of a pooler in
+/// front of it, where `PORTEIRO_TEST_POOLER` gives one.
 async fn new_schema(server: &str) -> String {
     let name: String = draw_text(&SystemDice, 12).to_lowercase().replace(['-', '_'], "0");
     let mut connection = PgConnection::connect(server).await.unwrap();
     let create = AssertSqlSafe(format!("CREATE SCHEMA t{name}"));
     sqlx::query(create).execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
-    format!("{server}?options=-csearch_path%3Dt{name}")
+    let address = std::env::var("PORTEIRO_TEST_POOLER").unwrap_or_else(|_| server.to_owned());
+    format!("{address}?options=-csearch_path%3Dt{name}")
+}
+
+/// Returns the address of the server itself for that of a pooler: what tests do by hand needs sessions.
+pub fn straight(url: &str) -> String {
+    let given = |name| std::env::var(name).unwrap_or_default();
+    match given("PORTEIRO_TEST_POOLER") {
+        pooler if pooler.is_empty() => url.to_owned(),
+        pooler => url.replacen(&pooler, &given("PORTEIRO_TEST_POSTGRES"), 1),
+    }
 }

@@ -1,6 +1,6 @@
 //! What a database says when something goes wrong, and what that means.
 
-use super::postgres::Unfit;
+use super::unfit::Unfit;
 use rusqlite::ErrorCode;
 
 /// Why a database did not do what it was asked.

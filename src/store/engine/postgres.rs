@@ -8,7 +8,6 @@ mod server;
 mod session;
 mod settings;
 
-pub(super) use examination::Unfit;
 pub(in crate::store) use readers::Readers;
 pub(super) use server::Server;
 pub(super) use session::Session;

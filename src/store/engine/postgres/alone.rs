@@ -4,8 +4,11 @@
 //! schema of a database may be an installation. A pooler lends sessions, which keep no lock: behind one there is no such
 //! connection, and servers behind one are not noticed.
 
-use super::{examination::Unfit, server::Server, session::Session};
-use crate::store::engine::faults::{DatabaseError, Result};
+use super::{server::Server, session::Session};
+use crate::store::engine::{
+    faults::{DatabaseError, Result},
+    unfit::Unfit,
+};
 use std::time::Duration;
 
 macro_rules! lock_of_schema {

@@ -1,12 +1,11 @@
 //! Where a server is, and in which way it can be used: found out once, before it is used.
 
 use super::{
-    alone,
-    examination::{self, Unfit},
+    alone, examination,
     session::{Session, Sessions},
     settings,
 };
-use crate::store::engine::faults::Result;
+use crate::store::engine::{faults::Result, unfit::Unfit};
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, postgres::PgConnectOptions};
 use std::{str::FromStr as _, sync::Arc};
 use tokio::sync::OnceCell;

@@ -1,6 +1,6 @@
 //! What each session of the server is set to: time-outs that others rely on, and how statements are planned.
 
-use super::examination::Unfit;
+use crate::store::engine::unfit::Unfit;
 use std::fmt::Write as _;
 
 /// The time-outs that we rely on, in milliseconds, and as the server shows them.
