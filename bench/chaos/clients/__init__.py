@@ -1,0 +1,1 @@
+"""Clients: one module for each thing that is asked of the nodes."""

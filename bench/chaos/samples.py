@@ -1,0 +1,372 @@
+"""Small histories: good ones, and one for each thing that must not be."""
+
+SCOPE = ["invoices:read", "openid"]
+SESSION = "session:s"
+CODE = "code:c"
+FAMILY = "family:code:c"
+
+
+class Sample:
+    """Writes a history, one second a line unless it is told otherwise."""
+
+    def __init__(self):
+        self.lines = []
+        self.at = 0.0
+
+    def line(self, what, **said):
+        self.at += 1.0
+        self.lines.append({"n": len(self.lines) + 1, "at": self.at, "what": what, **said})
+        return self.lines[-1]["n"]
+
+    def ask(self, do, **about):
+        return self.line("asked", do=do, worker="w", node=0, **about)
+
+    def answer(self, number, outcome="ok", **said):
+        return self.line("answered", of=number, outcome=outcome, **said)
+
+    def do(self, do, outcome="ok", answer=None, **about):
+        return self.answer(self.ask(do, **about), outcome, **(answer or {}))
+
+    def fact(self, fact, **said):
+        self.line("fact", fact=fact, **said)
+
+    def fault(self, kind, seconds=1.0):
+        number = len(self.lines)
+        self.line("fault", kind=kind, target=0, phase="begins", number=number)
+        self.at += seconds
+        self.line("fault", kind=kind, target=0, phase="ends", number=number)
+
+    def wait(self, seconds):
+        self.at += seconds
+
+    def sign_in(self):
+        self.do("sign_in", answer={"issued": [
+            {"thing": SESSION, "type": "session", "rests": [SESSION, "account:ana"]}]})
+
+    def code(self):
+        self.do("authorize", answer={"got": "a code", "issued": [
+            {"thing": CODE, "type": "code", "rests": [SESSION, "account:ana"], "seconds": 60}]})
+
+    def tokens(self, number, scope=None, may=(), client="web"):
+        rests = [SESSION, "account:ana", FAMILY]
+        return {"issued": [
+            {"thing": f"access:{number}", "type": "access", "rests": [*rests, f"access:{number}"], "may": list(may),
+             "seconds": 300, "scope": scope or SCOPE, "client": client, "org": "acme"},
+            {"thing": f"refresh:{number}", "type": "refresh", "rests": rests}]}
+
+    def redeem(self, outcome="ok", number=1, **more):
+        answer = self.tokens(number, **more) if outcome == "ok" else {"error": "invalid_grant", "status": 400}
+        self.do("spend", outcome, answer, thing=CODE, family=FAMILY, client="web", asked=SCOPE)
+
+    def refresh(self, number, outcome="ok", error="invalid_grant"):
+        answer = self.tokens(number + 1) if outcome == "ok" else {"error": error, "status": 400}
+        self.do("spend", outcome, answer, thing=f"refresh:{number}", family=FAMILY, client="web", asked=SCOPE)
+
+    def use(self, thing="access:1", active=True, **more):
+        self.do("use", answer={"active": active, **more}, thing=thing, how="introspect")
+
+    def end(self, *names, outcome="ok", **more):
+        self.do("end", outcome, ends=list(names), **more)
+
+    def write(self, value, outcome="ok", key="user:u", **more):
+        self.do("write", outcome, key=key, value=value, **more)
+
+    def read(self, value, key="user:u"):
+        self.do("read", answer={"value": value}, key=key)
+
+    def finish(self, log=0, records=(), ids=(), mails=()):
+        self.fact("log_verified", code=log, said="")
+        self.fact("records", records=[list(one) for one in records], ids=list(ids))
+        self.fact("mails", to=list(mails))
+        self.fact("finished")
+
+
+GOOD, BAD = {}, {}
+
+
+def sample(violation=None):
+    """Makes a history of what a function writes, with a good end unless it writes one."""
+
+    def keep(function):
+        def lines():
+            made = Sample()
+            function(made)
+            if violation != "incomplete" and not any(line.get("fact") == "finished" for line in made.lines):
+                made.finish()
+            return made.lines
+
+        if violation is None:
+            GOOD[function.__name__] = lines
+        else:
+            BAD[function.__name__] = (violation, lines)
+        return function
+
+    return keep
+
+
+def begun(made):
+    made.sign_in()
+    made.code()
+    made.redeem()
+
+
+@sample()
+def a_code_and_its_tokens(made):
+    begun(made)
+    made.use()
+    made.refresh(1)
+    made.refresh(1, "refused")
+    made.use("access:2", False)
+    made.end(SESSION)
+    made.use(SESSION, False)
+
+
+@sample()
+def what_is_unknown_may_be_either(made):
+    made.sign_in()
+    made.code()
+    made.redeem("unknown")
+    made.redeem("refused")
+    made.write("a")
+    made.write("b", "unknown")
+    made.read("a")
+    made.read("b")
+    made.fault("kill-postgres")
+    made.do("spend", "unknown", {"status": 500, "says_unknown": True}, thing="refresh:9", family="family:9")
+
+
+@sample()
+def an_end_under_way_may_be_seen(made):
+    begun(made)
+    ending = made.ask("end", ends=[FAMILY])
+    made.use("access:1", False)
+    made.use("access:1", True)
+    made.answer(ending)
+    made.use("access:1", False)
+
+
+@sample()
+def an_account_that_was_ended_goes_on(made):
+    begun(made)
+    made.end("account:ana")
+    made.use("access:1", False)
+    made.do("sign_in", answer={"issued": [
+        {"thing": "session:t", "type": "session", "rests": ["session:t", "account:ana"]}]})
+    made.use("session:t")
+
+
+@sample()
+def what_was_busy_is_asked_again(made):
+    made.sign_in()
+    made.code()
+    made.redeem("busy")
+    made.redeem()
+    made.wait(301)
+    made.use("access:1", False)
+
+
+@sample("accepted_twice")
+def a_code_twice(made):
+    begun(made)
+    made.redeem(number=5)
+
+
+@sample("accepted_twice")
+def a_refresh_token_twice(made):
+    begun(made)
+    made.refresh(1)
+    made.do("spend", answer=made.tokens(7), thing="refresh:1", family=FAMILY, client="web", asked=SCOPE)
+
+
+@sample("accepted_twice")
+def a_version_twice(made):
+    made.write("a", thing="version:1")
+    made.write("b", thing="version:1")
+
+
+@sample("revoked_alive")
+def a_revoked_token(made):
+    begun(made)
+    made.end(FAMILY)
+    made.use()
+
+
+@sample("revoked_alive")
+def a_token_of_an_ended_session(made):
+    begun(made)
+    made.end(SESSION)
+    made.use()
+
+
+@sample("revoked_alive")
+def a_token_of_an_ended_account(made):
+    begun(made)
+    made.end("account:ana")
+    made.use()
+
+
+@sample("revoked_alive")
+def a_family_whose_token_came_twice(made):
+    begun(made)
+    made.refresh(1)
+    made.refresh(1, "refused")
+    made.use("access:2")
+
+
+@sample("revoked_alive")
+def a_revoked_key(made):
+    made.do("make_key", answer={"issued": [{"thing": "key:k", "type": "key", "rests": ["key:k"]}]})
+    made.end("key:k")
+    made.use("key:k")
+
+
+@sample("issued_after_end")
+def a_refresh_after_the_end(made):
+    begun(made)
+    made.end(SESSION)
+    made.refresh(1)
+
+
+@sample("acknowledged_lost")
+def a_token_that_is_gone(made):
+    begun(made)
+    made.use("access:1", False)
+
+
+@sample("acknowledged_lost")
+def a_code_that_is_gone(made):
+    made.sign_in()
+    made.code()
+    made.redeem("refused")
+
+
+@sample("acknowledged_lost")
+def a_code_spent_though_the_server_was_busy(made):
+    made.sign_in()
+    made.code()
+    made.redeem("busy")
+    made.redeem("refused")
+
+
+@sample("acknowledged_lost")
+def a_session_that_is_gone(made):
+    made.sign_in()
+    made.use(SESSION, False)
+
+
+@sample("acknowledged_lost")
+def an_approval_that_is_not_shown(made):
+    made.do("read", answer={"found": False}, expects="approval:a")
+
+
+@sample("write_lost")
+def a_write_that_is_gone(made):
+    made.write("a")
+    made.write("b")
+    made.read("a")
+
+
+@sample("write_lost")
+def an_old_unknown_write_that_comes_back(made):
+    made.write("a", "unknown")
+    made.wait(100)
+    made.write("b")
+    made.read("a")
+
+
+@sample("widened_authority")
+def more_than_was_asked(made):
+    made.sign_in()
+    made.code()
+    made.redeem(scope=[*SCOPE, "invoices:approve"])
+
+
+@sample("widened_authority")
+def more_than_the_subject_token(made):
+    made.do("exchange", answer=made.tokens(1), ceiling=["openid"], asked=SCOPE, client="web")
+
+
+@sample("widened_authority")
+def more_than_the_roles_confer(made):
+    made.write(["manager"], key="roles:ana")
+    made.do("spend", answer=made.tokens(1, ["invoices:write"], ["roles:ana"]), client="web", asked=["invoices:write"])
+    made.write(["clerk"], key="roles:ana")
+    made.wait(2)
+    made.use("access:1", scope=["invoices:write"])
+
+
+@sample("widened_authority")
+def tokens_for_what_was_denied(made):
+    made.do("spend", answer={"issued": []}, thing="ciba:1", denied=True)
+
+
+@sample("server_error")
+def a_500_without_a_fault(made):
+    made.do("spend", "unknown", {"status": 500, "says_unknown": True})
+
+
+@sample("server_error")
+def a_500_that_says_something_else(made):
+    made.fault("kill-postgres")
+    made.do("spend", "unknown", {"status": 500, "says_unknown": False, "text": "a page"})
+
+
+@sample("log_broken")
+def a_log_that_does_not_prove_itself(made):
+    made.finish(log=1)
+
+
+@sample("record_lost")
+def a_key_without_a_record(made):
+    made.do("make_key", answer={"records": [["apikey.created", "k"]]})
+
+
+@sample("never_delivered")
+def a_webhook_that_never_came(made):
+    made.fact("endpoint")
+    made.do("make_key", answer={"records": [["apikey.created", "k"]]})
+    made.finish(records=[("apikey.created", "k")])
+
+
+@sample("never_delivered")
+def a_mail_that_never_came(made):
+    for _ in range(2):
+        made.do("send", promises=[["mail", "ana@acme.test"]])
+    made.finish(mails=["ana@acme.test"])
+
+
+@sample("never_delivered")
+def a_logout_that_was_not_told(made):
+    made.end(SESSION, promises=[["logout", "sid"]])
+
+
+@sample("message_without_commit")
+def a_webhook_of_what_never_was(made):
+    made.fact("delivered", kind="webhook", event="apikey.created", id="k", record="r", signed=True)
+    made.finish(ids=["another"])
+
+
+@sample("message_without_commit")
+def a_webhook_without_a_signature(made):
+    made.fact("delivered", kind="webhook", event="apikey.created", id="k", record="r", signed=False)
+    made.finish(ids=["r"])
+
+
+@sample("node_failed")
+def a_node_that_ended(made):
+    made.fact("node_ended", node=1, code=1, served=True)
+
+
+@sample("node_failed")
+def a_panic(made):
+    made.fact("panic", node=1, text="panicked at")
+
+
+@sample("node_failed")
+def a_client_that_does_not_go_on(made):
+    made.fact("not_back", who="client code")
+
+
+@sample("incomplete")
+def a_history_without_its_end(made):
+    made.sign_in()
