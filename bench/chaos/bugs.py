@@ -3,6 +3,7 @@
     python3 bench/chaos/bugs.py list                 their names
     python3 bench/chaos/bugs.py plant NAME TREE      plants one in a copy of the tree
     python3 bench/chaos/bugs.py show NAME FIELD      a line of its head
+    python3 bench/chaos/bugs.py found NAME SEED RESULT   what a run has found of it, as JSON
 
 A bug is a text file:
 
@@ -16,11 +17,12 @@ A bug is a text file:
     the new text
     >>>>
 
-`finds` names rules of the checker, of which one must show it; `only`, where it is given, the kinds of faults to run with; there may be
-several files with a block each.
+`finds` names rules of the checker, of which one must show it; `only`, where it is given, the kinds of faults to run
+with; there may be several files with a block each.
 """
 
 import glob
+import json
 import os
 import re
 import sys
@@ -48,6 +50,14 @@ class Bug:
                 yield f"the old text of {self.name} occurs {times} times in {file}"
             if old == new:
                 yield f"{self.name} changes nothing in {file}"
+
+    def found(self, seed, path):
+        """What the result of a run says of it: the rules that name it, of those that were violated."""
+        violations = []
+        if os.path.exists(path):
+            violations = json.loads(read(path))["violations"]
+        rules = sorted({one["rule"] for one in violations} & set(self.finds))
+        return {"name": self.name, "why": self.head["why"], "found": rules, "seed": seed, "tries": seed}
 
     def plant(self, root):
         said = list(self.faults(root))
@@ -79,6 +89,8 @@ def main(arguments):
             known[name].plant(tree)
         case ["show", name, field] if name in known:
             print(known[name].head.get(field, ""))
+        case ["found", name, seed, path] if name in known:
+            print(json.dumps(known[name].found(int(seed), path)))
         case _:
             print(__doc__, file=sys.stderr)
             return 2

@@ -1,4 +1,4 @@
-"""Where webhooks and logout tokens arrive."""
+"""Where webhooks and logout tokens arrive, and are refused now and then."""
 
 import base64
 import hashlib
@@ -6,27 +6,33 @@ import hmac
 import http.server
 import json
 import threading
+import time
 import urllib.parse
 
 from wire import claims
 
 
 class Receiver:
-    """Answers 204 to everything, and notes each message in the history."""
+    """Answers late now and then, 503 sometimes and else 204; notes each message that it has taken."""
 
-    def __init__(self, history):
+    def __init__(self, history, dice, is_calm):
         self.history = history
+        self.dice = dice
+        self.is_calm = is_calm
         self.secret = None
         receiver = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 body = self.rfile.read(int(self.headers.get("content-length", "0")))
-                if self.path.startswith("/hook"):
+                status = receiver.manner()
+                if status != 204:
+                    pass
+                elif self.path.startswith("/hook"):
                     receiver.webhook(self.headers, body)
                 else:
                     receiver.logout(body)
-                self.send_response(204)
+                self.send_response(status)
                 self.send_header("content-length", "0")
                 self.end_headers()
 
@@ -37,6 +43,13 @@ class Receiver:
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, name="receiver", daemon=True).start()
+
+    def manner(self):
+        """How one message is answered."""
+        if self.is_calm.is_set():
+            return 204
+        time.sleep(self.dice.uniform(0.0, 0.4))
+        return 503 if self.dice.random() < 0.05 else 204
 
     def webhook(self, headers, body):
         said = json.loads(body)

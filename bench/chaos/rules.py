@@ -64,6 +64,10 @@ def acknowledged_lost(index):
         if operation.do == "use" and operation.get("active") is False:
             lost = "is not active"
         elif operation.do in ("spend", "authorize") and is_gone(index, operation):
+            # That it still waits may be told from memory for a second.
+            waits = operation.get("error") in ("authorization_pending", "slow_down")
+            if waits and operation.began <= index.issues[thing].by.ended + VIEW_SECONDS:
+                continue
             lost = f"was refused ({operation.get('error')})"
         else:
             continue

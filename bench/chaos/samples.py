@@ -249,6 +249,13 @@ def a_code_spent_though_the_server_was_busy(made):
 
 
 @sample("acknowledged_lost")
+def an_approval_that_still_waits(made):
+    made.do("decide", answer={"issued": [{"thing": "ciba:1", "type": "ciba", "rests": ["account:ana"], "seconds": 300}]})
+    made.wait(2)
+    made.do("spend", "refused", {"error": "authorization_pending"}, thing="ciba:1")
+
+
+@sample("acknowledged_lost")
 def a_session_that_is_gone(made):
     made.sign_in()
     made.use(SESSION, False)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import tempfile
 import threading
@@ -57,7 +58,7 @@ class World:
         self.postgres = Postgres(self.programs, self.disk.path)
         self.closing.append(self.postgres.close)
         self.postgres.make()
-        self.receiver = Receiver(self.history)
+        self.receiver = Receiver(self.history, random.Random(f"receiver {self.seed}"), self.is_calm)
         self.closing.append(self.receiver.close)
         self._install()
         self._open_upstream()
@@ -155,7 +156,7 @@ class World:
         records = [json.loads(line) for line in self.installation.succeed("log", "list", "--json").splitlines()]
         keys = [[one["event"], (one.get("subject") or {}).get("id")] for one in records
                 if one["event"].startswith("apikey.")]
-        self.history.fact("records", records=keys, ids=[one["id"] for one in records if one["event"].startswith("apikey.")])
+        self.history.fact("records", records=keys, ids=[one["id"] for one in records])
         self.history.fact("mails", to=addressees(self.mails))
         for node in self.nodes:
             for text in node.panics():

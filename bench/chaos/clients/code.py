@@ -131,7 +131,7 @@ class Code(Worker):
                 self.look(said["access_token"])
                 self.remember_ended(said["access_token"])
                 return
-        self.end(said, family, redeem)
+        self.end(said, family, redeem, rests)
 
     def sign_out(self, said):
         """Ends the session and what rests on it; `web` is told of that."""
@@ -145,7 +145,7 @@ class Code(Worker):
             self.look_at_session(session)
         return outcome
 
-    def end(self, said, family, redeem):
+    def end(self, said, family, redeem, rests):
         """Ends what was issued in one of the ways, and looks whether it is over everywhere."""
         access, refresh = said["access_token"], said.get("refresh_token")
         way = self.dice.randrange(5)
@@ -165,6 +165,6 @@ class Code(Worker):
         for node in range(len(self.wire.addresses)):
             self.introspect(access, node=node)
         if way != 1 and refresh:
-            self.refresh("web", refresh, family, [], SCOPE)
+            self.refresh("web", refresh, family, rests, SCOPE)
         if outcome == "ok":
             self.remember_ended(access)

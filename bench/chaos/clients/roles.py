@@ -68,6 +68,9 @@ class Roles(Code):
             code, name, rests = self.get_code(scope, verifier)
             answer = self.at_least_once(lambda: self.redeem(code, name, rests, scope, verifier))
             self.token = answer.json()["access_token"]
+            # Each node has seen it good before the roles change.
+            for node in range(len(self.wire.addresses)):
+                self.introspect(self.token, node=node)
         except GaveUp:
             pass
 
