@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
-# What was not answered may be carried out later: a commit is waited for 36 s at most, and a node may stand still meanwhile.
+# What was not answered may be carried out later: a commit is waited for 36 s at most, and a node may stand still.
 SETTLE_SECONDS = 60.0
 
 # What issues a token rests on what was true less than a second ago.
@@ -178,7 +178,8 @@ class Index:
                 if write.may_have_happened and write.began < at and write.ended >= issue.by.began - VIEW_SECONDS:
                     return f"{rest} may have been changed"
             for attempts in self.families.get(rest, {}).values():
-                came = [one for one in attempts if one.outcome != "unsent" and one.began < at]
+                # What was answered busy has spent nothing.
+                came = [one for one in attempts if one.outcome not in ("unsent", "busy") and one.began < at]
                 if len(came) > 1:
                     return f"something of {rest} came twice"
         return None

@@ -99,7 +99,7 @@ class Routes:
 class Disk:
     """A small file system for the database, which can be filled and frozen."""
 
-    MEGABYTES = 768
+    MEGABYTES = 400
 
     def __init__(self, folder, may_mount):
         self.path = os.path.join(folder, "disk")

@@ -24,12 +24,12 @@ OUTBOX_SECONDS = 150.0
 
 def arguments():
     given = argparse.ArgumentParser(prog="bin/chaos", description=__doc__)
-    given.add_argument("--seed", type=int, help="of the plan and of the clients; drawn and printed where it is not given")
+    given.add_argument("--seed", type=int, help="of the plan and of the clients; drawn where it is not given")
     given.add_argument("--faults", type=int, default=40)
     given.add_argument("--minutes", type=float, default=2.0, help="over which the faults are spread")
     given.add_argument("--nodes", type=int, default=3, choices=range(2, 8))
     given.add_argument("--pause", type=float, default=1.0, help="how long clients pause between rounds, as a factor")
-    given.add_argument("--only", action="append", default=[], metavar="KIND", help="faults of this kind alone (repeated)")
+    given.add_argument("--only", action="append", default=[], metavar="KIND", help="faults of this kind alone")
     given.add_argument("--plan", action="store_true", help="print the plan and do nothing")
     given.add_argument("--check", metavar="FILE", help="judge a history file and do nothing else")
     given.add_argument("--self-test", action="store_true", help="see that each violation is found, in seconds")

@@ -1,4 +1,4 @@
-"""Nodes of one installation: `porteiro serve` with one database and one keys folder, started again when they were killed."""
+"""Nodes of one installation: `porteiro serve` on one database and one keys folder, started again when they end."""
 
 import json
 import os
@@ -108,16 +108,6 @@ class Node:
         except OSError:
             return False
 
-    def metric(self, name):
-        """The sum of a metric over its labels; nothing where the node does not say."""
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.operator}/metrics", timeout=3) as answer:
-                text = answer.read().decode()
-        except OSError:
-            return None
-        lines = [line for line in text.splitlines() if line.startswith((name + "{", name + " "))]
-        return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
-
     def ended_by_itself(self):
         """Returns the exit code of a process that no fault has ended, once; it may be started again then."""
         with self.lock:
@@ -214,12 +204,12 @@ class Keeper:
         self.thread.join(5)
 
 
-def wait_for(what, seconds, is_so):
+def wait_for(what, seconds, is_so, pause=0.1):
     """Waits until something is so; returns whether it was in time."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if is_so():
             return True
-        time.sleep(0.1)
+        time.sleep(pause)
     say(f"{what} did not come about in {seconds:.0f} s")
     return False

@@ -249,8 +249,16 @@ def a_code_spent_though_the_server_was_busy(made):
 
 
 @sample("acknowledged_lost")
+def a_refresh_token_spent_though_the_server_was_busy(made):
+    begun(made)
+    made.refresh(1, "busy")
+    made.refresh(1, "refused")
+
+
+@sample("acknowledged_lost")
 def an_approval_that_still_waits(made):
-    made.do("decide", answer={"issued": [{"thing": "ciba:1", "type": "ciba", "rests": ["account:ana"], "seconds": 300}]})
+    made.do("decide", answer={"issued": [
+        {"thing": "ciba:1", "type": "ciba", "rests": ["account:ana"], "seconds": 300}]})
     made.wait(2)
     made.do("spend", "refused", {"error": "authorization_pending"}, thing="ciba:1")
 

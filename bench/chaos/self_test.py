@@ -1,5 +1,5 @@
-"""Sees that the checker finds each violation in a small history, and nothing in good ones; that plans repeat themselves;
-that a link of the proxy does to bytes what it says; and that each planted bug can be planted."""
+"""Sees that the checker finds each violation in a small history and nothing in good ones; that plans repeat
+themselves; that a link of the proxy does to bytes what it says; and that each planted bug can be planted."""
 
 import contextlib
 import os

@@ -56,11 +56,8 @@ class Flows(Worker):
                 if not name.endswith(".eml"):
                     continue
                 mail = read_mail(os.path.join(self.world.mails, name))
-                if mail is not None and self.email in (mail["to"] or ""):
-                    text = mail.get_body(("plain",)).get_content()
-                    for line in text.splitlines():
-                        if len(line.strip()) == 6 and line.strip().isdigit():
-                            return line.strip()
+                if mail is not None and self.email in mail["to"] and (code := code_of_mail(mail)):
+                    return code
             time.sleep(0.1)
         raise GaveUp
 
@@ -122,13 +119,19 @@ def read_mail(path):
         return None
 
 
+def code_of_mail(mail):
+    """The line of a mail that is a code and nothing else."""
+    for line in mail.get_body(("plain",)).get_content().splitlines():
+        if len(line.strip()) == 6 and line.strip().isdigit():
+            return line.strip()
+    return None
+
+
 def addressees(folder):
-    """To whom each mail in a folder is."""
+    """To whom the mails with a code are; those that only tell of something are left out."""
     found = []
     for name in sorted(os.listdir(folder)):
         mail = read_mail(os.path.join(folder, name)) if name.endswith(".eml") else None
-        if mail is not None:
+        if mail is not None and code_of_mail(mail):
             found.append(str(mail["to"]))
     return found
-
-
