@@ -1,4 +1,4 @@
-"""Writes reports: report.py runs RESULT… for the long run, report.py bugs RESULT… for the planted bugs; to standard output."""
+"""Writes reports to standard output: report.py runs RESULT… of the long run, report.py bugs RESULT… of planted bugs."""
 
 import json
 import subprocess
@@ -30,8 +30,8 @@ def runs(results):
     failed = [text for one in results for text in one["failed"]]
     seeds = ", ".join(f"`{one['seed']}`" for one in results)
     yield "# Chaos\n"
-    yield (f"What `bench/long/chaos` did at commit `{commit()}`: {results[0]['nodes']} nodes on one PostgreSQL with `fsync` on "
-           f"({results[0]['disk']}), and clients that ran through all of it.\n")
+    yield (f"What `bench/long/chaos` did at commit `{commit()}`: {results[0]['nodes']} nodes on one PostgreSQL with "
+           f"`fsync` on ({results[0]['disk']}), and clients that ran through all of it.\n")
     yield (f"**{sum(struck.values())} faults, {sum(sum(row.values()) for row in operations.values())} operations, "
            f"{len(violations)} violations.**\n")
     yield f"Seeds: {seeds}. The same plan again, for one of them:\n"
@@ -49,16 +49,18 @@ def runs(results):
         yield f"\nVIOLATION {violation['rule']}: {violation['text']}"
     for text in failed:
         yield f"\nFAILED: {text}"
-    yield ("\nA process that is killed loses nothing that the kernel has taken; the loss of power is not tried here. What is judged is "
-           "in `bench/chaos/rules.py`, and `bin/chaos --self-test` shows that each rule finds what it is for.")
+    yield ("\nA process that is killed loses nothing that the kernel has taken; the loss of power is not tried here. What "
+           "is judged is in `bench/chaos/rules.py`, and `bin/chaos --self-test` shows that each rule finds what it is "
+           "for.")
 
 
 def bugs(results):
     """Planted bugs: by which seed each was found, as what."""
     found = sum(1 for one in results if one["found"])
     yield "# Bugs that chaos found\n"
-    yield (f"What `bench/long/chaos-bugs` did at commit `{commit()}`: each bug of `bench/chaos/bugs` was planted in a copy of the tree, "
-           f"and `bin/chaos` ran seed after seed until it found it. **{found} of {len(results)} were found.**\n")
+    yield (f"What `bench/long/chaos-bugs` did at commit `{commit()}`: each bug of `bench/chaos/bugs` was planted in a copy "
+           "of the tree, and `bin/chaos` ran seed after seed until it found it. "
+           f"**{found} of {len(results)} were found.**\n")
     yield "| bug | why it is one | found by seed | as |\n|---|---|---|---|"
     for one in results:
         seed = f"`{one['seed']}`" if one["found"] else f"not found in {one['tries']} seeds"
