@@ -35,7 +35,7 @@ WORKERS = {
     "scim": Scim, "flows": Flows, "levers": Levers, "roles": Roles, "keys": Keys, "sso": Sso,
 }
 
-PERMISSIONS = ("apikeys:*", "audit:*", "memberships:*", "roles:*", "invoices:*")
+PERMISSIONS = ("accounts:*", "apikeys:*", "audit:*", "memberships:*", "roles:*", "invoices:*")
 
 
 class World:
@@ -156,9 +156,9 @@ class World:
         code, out, err = self.installation.run("log", "verify", seconds=180)
         self.history.fact("log_verified", code=code, said=(err or out).strip()[-300:])
         records = [json.loads(line) for line in self.installation.succeed("log", "list", "--json").splitlines()]
-        keys = [[one["event"], (one.get("subject") or {}).get("id")] for one in records
-                if one["event"].startswith("apikey.")]
-        self.history.fact("records", records=keys, ids=[one["id"] for one in records])
+        keys = [[one["event"], one["id"]] for one in records if one["event"].startswith("apikey.")]
+        ids = [f"{one['lane']}.{one['seq']}" for one in records]
+        self.history.fact("records", records=keys, ids=ids)
         self.history.fact("mails", to=addressees(self.mails))
         for node in self.nodes:
             for text in node.panics():
