@@ -92,8 +92,12 @@ class Faults:
             self.world.postgres.go_on()
 
     def kill_backend(self, fault):
-        if self.world.postgres.kill_backend(fault.measure) is None:
-            raise RuntimeError("no process served a connection")
+        # After another fault it takes a while until nodes have connections again.
+        until = time.monotonic() + 15
+        while self.world.postgres.kill_backend(fault.measure) is None:
+            if time.monotonic() > until:
+                raise RuntimeError("no process served a connection")
+            time.sleep(0.1)
         self._database_back()
 
     def _database_back(self):

@@ -70,7 +70,11 @@ def bring_up_loopback():
 
 
 class Routes:
-    """Partitions: the address of a node's database leads nowhere, in a network namespace of this run."""
+    """Partitions: packets to the address of a node's database are lost, in a network namespace of this run.
+
+    Each such address is one of the loopback interface. For a partition it is taken away, and a route leads to it by a pair
+    of interfaces at whose other end no address is: what is sent there is dropped, and connections stay open.
+    """
 
     def __init__(self, is_own):
         self.why_not = None
@@ -78,22 +82,51 @@ class Routes:
             self.why_not = "no network namespace could be made"
         elif shutil.which("ip") is None:
             self.why_not = "there is no ip command"
-        elif not self._works():
-            self.why_not = "no blackhole route can be set"
-
-    def _works(self):
-        return self.cut("127.0.9.9") and self.mend("127.0.9.9")
+        elif not (self._make_hole() and self._works()):
+            self.why_not = "no route that loses packets can be made"
 
     @staticmethod
-    def _route(word, address):
-        command = ["ip", "route", word, "blackhole", f"{address}/32", "table", "local"]
-        return subprocess.run(command, check=False, capture_output=True).returncode == 0
+    def _ip(*words):
+        return subprocess.run(["ip", *words], check=False, capture_output=True).returncode == 0
+
+    def _make_hole(self):
+        made = self._ip("link", "add", "hole", "type", "veth", "peer", "name", "hole-end")
+        return made and all(self._ip("link", "set", end, "up", "arp", "off") for end in ("hole", "hole-end"))
+
+    def _works(self):
+        address = "10.99.9.9"
+        if not self._ip("addr", "add", f"{address}/32", "dev", "lo"):
+            return False
+        with socket.create_server((address, 0)) as server:
+            before = self._reaches(server.getsockname())
+            during = self.cut(address) and self._reaches(server.getsockname())
+            after = self.mend(address) and self._reaches(server.getsockname())
+        return before and not during and after
+
+    @staticmethod
+    def _reaches(address):
+        try:
+            socket.create_connection(address, timeout=0.5).close()
+            return True
+        except OSError:
+            return False
+
+    def address(self, index):
+        """The address at which a node finds its database."""
+        if self.why_not is not None:
+            return f"127.0.1.{index + 1}"
+        address = f"10.99.0.{index + 1}"
+        if not self._ip("addr", "add", f"{address}/32", "dev", "lo"):
+            raise SystemExit(f"chaos: the address {address} could not be added")
+        return address
 
     def cut(self, address):
-        return self._route("add", address)
+        taken = self._ip("addr", "del", f"{address}/32", "dev", "lo")
+        return taken and self._ip("route", "add", f"{address}/32", "dev", "hole")
 
     def mend(self, address):
-        return self._route("del", address)
+        removed = self._ip("route", "del", f"{address}/32", "dev", "hole")
+        return self._ip("addr", "add", f"{address}/32", "dev", "lo") and removed
 
 
 class Disk:

@@ -138,7 +138,7 @@ def tell(result):
         print(f"{name}:")
         for key, value in sorted(result[name].items()):
             print(f"  {key}: {value}")
-    for one in result["violations"]:
+    for one in result["violations"][:200]:
         print(f"VIOLATION {one['rule']}: {one['text']} (lines {', '.join(map(str, one['lines']))})")
     for one in result["failed"]:
         print(f"FAILED {one}")

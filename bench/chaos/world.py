@@ -110,7 +110,7 @@ class World:
     def _start_nodes(self):
         self.database_links, self.client_links, self.nodes = [], [], []
         for index in range(self.count):
-            host = f"127.0.1.{index + 1}"
+            host = self.routes.address(index)
             link = self.proxy.open(f"database {index}", ("127.0.0.1", self.postgres.port), host)
             store = f"postgres://porteiro@{host}:{link.listen[1]}/porteiro"
             node = Node(self.installation, index, store)
