@@ -200,7 +200,9 @@ class Index:
             if not write.may_have_happened or write.began >= ended:
                 continue
             settled = write.ended + (0.0 if write.outcome == "ok" else SETTLE_SECONDS)
-            over = any(other.outcome == "ok" and other.began >= settled and other.ended < began for other in writes)
+            over = any(
+                other is not write and other.outcome == "ok" and other.began >= settled and other.ended < began
+                for other in writes)
             if not over:
                 found.append(write.get("value"))
         return found

@@ -165,6 +165,15 @@ def what_was_busy_is_asked_again(made):
     made.use("access:1", False)
 
 
+@sample()
+def a_write_that_took_no_time(made):
+    made.at -= 1.0
+    number = made.ask("write", key="user:u", value="a")
+    made.at -= 1.0
+    made.answer(number)
+    made.read("a")
+
+
 @sample("accepted_twice")
 def a_code_twice(made):
     begun(made)
