@@ -4,11 +4,9 @@ import os
 import threading
 import time
 
+from index import CLOCK_SECONDS
 from machine import say
 from plan import KINDS
-
-# How far a clock is moved at most: a fraction of what a code lives.
-CLOCK_SECONDS = 30.0
 
 
 class Faults:

@@ -9,6 +9,9 @@ SETTLE_SECONDS = 60.0
 # What issues a token rests on what was true less than a second ago.
 VIEW_SECONDS = 1.1
 
+# How far a clock is moved at most: a fraction of what a code lives.
+CLOCK_SECONDS = 30.0
+
 # What ends for good; an account goes on, and only what was issued before ends with its sessions.
 LASTING = ("session:", "family:", "access:", "key:")
 
@@ -206,6 +209,11 @@ class Index:
             if not over:
                 found.append(write.get("value"))
         return found
+
+    def had_old_clock(self, operation):
+        """Whether a clock was behind while it was under way."""
+        return any(kind == "clock-back" and began <= operation.ended and operation.began <= ended
+                   for began, ended, kind in self.faults)
 
     def near_fault(self, operation, after=40.0):
         return any(began <= operation.ended and operation.began <= ended + after for began, ended, _ in self.faults)

@@ -166,6 +166,15 @@ def what_was_busy_is_asked_again(made):
 
 
 @sample()
+def an_endpoint_that_is_younger_than_a_clock_is_behind(made):
+    made.fact("endpoint")
+    making = made.ask("make_key")
+    made.fault("clock-back")
+    made.answer(making, records=[["apikey.created", "k"]])
+    made.finish(records=[("apikey.created", "k")])
+
+
+@sample()
 def a_write_that_took_no_time(made):
     made.at -= 1.0
     number = made.ask("write", key="user:u", value="a")
@@ -349,6 +358,16 @@ def a_key_without_a_record(made):
 def a_webhook_that_never_came(made):
     made.fact("endpoint")
     made.do("make_key", answer={"records": [["apikey.created", "k"]]})
+    made.finish(records=[("apikey.created", "k")])
+
+
+@sample("never_delivered")
+def a_webhook_that_never_came_long_after_the_endpoint(made):
+    made.fact("endpoint")
+    made.wait(40)
+    making = made.ask("make_key")
+    made.fault("clock-back")
+    made.answer(making, records=[["apikey.created", "k"]])
     made.finish(records=[("apikey.created", "k")])
 
 
