@@ -56,6 +56,8 @@ pub(super) async fn run(command: MakeBackup, given: CommandSettings) -> Result<(
 /// Names what no backup holds.
 fn about_keys(keys: Option<&Path>) -> String {
     let folder = keys.map_or("the keys folder (keys.dir)".to_owned(), |keys| {
+        // Whole: who reads it later is elsewhere.
+        let keys = std::path::absolute(keys).unwrap_or_else(|_| keys.to_owned());
         format!("the keys folder {}", keys.display())
     });
     format!(

@@ -6,6 +6,7 @@ use crate::{
 };
 use porteiro::{actors::Failure, domain::Timestamp};
 use std::{
+    fmt::Write as _,
     os::unix::fs::{MetadataExt as _, chown},
     path::{Path, PathBuf},
     process::Command as Process,
@@ -66,8 +67,10 @@ async fn a_full_disk_of_postgresql_refuses_changes_loses_nothing_and_serves_when
     let (mut acknowledged, mut refused) = (Vec::new(), 0);
     for entry in 0..300 {
         // It is kept as it is: what repeats would be compressed.
-        let text: String =
-            (0..3_000_u64).map(|n| format!("{:x}", (n + entry) * 0x9E37_79B9)).collect();
+        let mut text = String::new();
+        for n in 0..3_000_u64 {
+            let _ = write!(text, "{:x}", (n + entry) * 0x9E37_79B9);
+        }
         let (topic, expires_at) = ("mail", Timestamp::FOREVER);
         match node.ledgers.ask("a", Command::AppendAndPost { entry, topic, text, expires_at }).await
         {

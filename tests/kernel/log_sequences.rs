@@ -92,7 +92,9 @@ impl Scene {
     async fn append(&mut self, by_other: bool, lost: Option<Moment>) -> bool {
         self.books += 1;
         let node = if by_other { self.other.as_ref().unwrap() } else { &self.one };
-        lost.into_iter().for_each(|moment| node.script.fail_next(moment, 1));
+        if let Some(moment) = lost {
+            node.script.fail_next(moment, 1);
+        }
         let book = format!("book{}", self.books);
         let asked = node.ledgers.ask(&book, Command::AppendAndRecord(self.books)).await;
         node.script.clear();

@@ -4,6 +4,7 @@ use crate::{
     binary::{Installation, Serving, porteiro, said},
     outside::Outside,
     person::{PASSWORD, parameter, text},
+    shared::eventually,
     support::ACME,
 };
 use hyper::Method;
@@ -12,7 +13,6 @@ use std::{
     collections::BTreeSet,
     fs,
     os::unix::fs::PermissionsExt as _,
-    path::PathBuf,
     process::Output,
     sync::{
         Arc,
@@ -48,10 +48,6 @@ fn refused(output: &Output, code: i32, named: &str) {
 async fn stop(serving: Serving) {
     serving.signal("-TERM");
     assert_eq!(tokio::task::spawn_blocking(move || serving.end()).await.unwrap().0, Some(0));
-}
-
-fn database(installation: &Installation) -> PathBuf {
-    installation.path().join("porteiro.db")
 }
 
 /// The names in the folder of an installation, but for what SQLite keeps beside its file while it is used.
@@ -119,7 +115,7 @@ impl Held {
 /// Signs people in and refreshes tokens until it is told to stop, and counts.
 async fn work(node: Outside, over: Arc<AtomicBool>, done: Arc<AtomicUsize>) {
     while !over.load(Ordering::Relaxed) {
-        let tokens = node.tokens("bruno@acme.test", "web", SCOPE).await;
+        let tokens = node.tokens(ANA, "web", SCOPE).await;
         let next = node.refresh("web", text(&tokens["refresh_token"])).await;
         assert_eq!(next.status, 200, "{next:?}");
         done.fetch_add(1, Ordering::Relaxed);
@@ -135,14 +131,10 @@ async fn a_backup_under_load_comes_back_without_what_may_have_been_spent() {
     let (over, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let load: Vec<_> =
         (0..2).map(|_| tokio::spawn(work(node, over.clone(), done.clone()))).collect();
-    while done.load(Ordering::Relaxed) < 2 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    eventually("work", async || done.load(Ordering::Relaxed) >= 2).await;
     let told = printed(&installation.run(&["backup", "copy.backup"]));
     let before = done.load(Ordering::Relaxed);
-    while done.load(Ordering::Relaxed) < before + 2 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    eventually("more work", async || done.load(Ordering::Relaxed) >= before + 2).await;
     over.store(true, Ordering::Relaxed);
     for one in load {
         one.await.unwrap();

@@ -211,7 +211,9 @@ fn carry_out<M: Machine>(
     }));
     let own = writes.then(|| {
         let mut next = machine.clone();
-        events.iter().for_each(|event| next.apply(event));
+        for event in &events {
+            next.apply(event);
+        }
         serde_json::to_string(&next).unwrap()
     });
     let said = say(&outcome);

@@ -151,15 +151,13 @@ impl Rules {
     }
 
     fn make(&mut self, question: &Question, basis: Row) -> Verdict {
-        let slots = match &question.commanded {
-            None => Rc::default(),
-            Some(_) => {
-                let unread =
-                    Question { commanded: None, facts: question.facts.clone(), ..*question };
-                match self.verdicts.get(&unread) {
-                    Some(Verdict::Commands(slots)) => Rc::clone(slots),
-                    _ => panic!("what is commanded was read before it was known"),
-                }
+        let slots = if question.commanded.is_none() {
+            Rc::default()
+        } else {
+            let unread = Question { commanded: None, facts: question.facts.clone(), ..*question };
+            match self.verdicts.get(&unread) {
+                Some(Verdict::Commands(slots)) => Rc::clone(slots),
+                _ => panic!("what is commanded was read before it was known"),
             }
         };
         let put = {

@@ -140,7 +140,9 @@ impl World {
         let Self { clock, writes, losses, rows, held, calls, strays, landed } = self;
         let mut key = Vec::with_capacity(160);
         key.extend([*clock, *writes, *losses]);
-        rows.iter().for_each(|row| row.write(&mut key));
+        for row in rows {
+            row.write(&mut key);
+        }
         for node in [first, 1 - first] {
             for held in &held[usize::from(node)] {
                 match held {
@@ -229,7 +231,9 @@ impl Work {
     fn write(&self, first: u8, key: &mut Vec<u8>) {
         let Self { node, ask, attempt, at, secret, facts, stage } = self;
         key.extend([3, *node ^ first, *ask, *attempt, *at, *secret]);
-        facts.iter().for_each(|row| row.write(key));
+        for row in facts {
+            row.write(key);
+        }
         let (number, basis, commanded) = match stage {
             Stage::Reading => (0, None, None),
             Stage::Commanding(basis, fresh) => (1 + u8::from(*fresh), Some(basis), None),
@@ -237,8 +241,12 @@ impl Work {
             Stage::Committing(basis, commanded) => (4, Some(basis), commanded.as_ref()),
         };
         key.push(number);
-        basis.into_iter().for_each(|row| row.write(key));
+        if let Some(row) = basis {
+            row.write(key);
+        }
         key.push(commanded.map_or(0, |rows| u8::try_from(rows.len()).unwrap()));
-        commanded.into_iter().flatten().for_each(|row| row.write(key));
+        for row in commanded.into_iter().flatten() {
+            row.write(key);
+        }
     }
 }
