@@ -39,6 +39,7 @@ mod certificate_holder;
 mod certificates_by_hand;
 mod changing;
 mod channels;
+mod chaos;
 mod chromium;
 mod ciba;
 mod ciba_asking;

@@ -4,6 +4,7 @@
 use crate::{
     ciba, device,
     http::Answer,
+    me::get_in,
     person::{PASSWORD, claims, parameter, redirect, text},
     support::{TestOptions, TestServer},
 };
@@ -264,6 +265,29 @@ async fn a_client_that_obeys_retry_after_never_loses_its_family() {
             }
         }
     }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_list_of_approvals_is_whole_or_is_not_given_whichever_read_fails() {
+    let (server, faults) = open().await;
+    server.apply(&format!("{}{}", ciba::TYPES, ciba::AGENTS)).await;
+    let session = server.sign_in(ciba::ANA).await;
+    ciba::start(*server, "agent", ciba::ANA, &[]).await;
+    let mut refused = 0;
+    for reads in 0..16 {
+        server.clock.expire_views();
+        faults.plan(Moment::Read, &[vec![Fault::Pass; reads], vec![Fault::Fail]].concat());
+        let listed = get_in(&server, &session, "/me/approvals").await;
+        faults.clear();
+        if listed.status == 503 {
+            refused += 1;
+            continue;
+        }
+        let items = listed.json()["items"].as_array().unwrap().len();
+        assert_eq!((listed.status.as_u16(), items), (200, 1), "read {reads}: {listed:?}");
+    }
+    assert!(refused > 1, "a failing read was met");
     server.stop().await;
 }
 

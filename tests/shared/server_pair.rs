@@ -57,6 +57,13 @@ pub async fn beside_a_pair(standby: &'static str, inside: &'static str) {
     assert!(out.contains("measured: "), "it ran: {out}");
 }
 
+/// What docs/bad-days.md has an operator send to the standby.
+fn promotion() -> String {
+    let page = std::fs::read_to_string("docs/bad-days.md").unwrap();
+    let (_, command) = page.split_once("psql \"$STANDBY\" --no-psqlrc --command \"").unwrap();
+    command.split_once("\"\n").unwrap().0.to_owned()
+}
+
 /// Listens, and leads each connection to where the file says; to nowhere where there is none.
 async fn keep_an_address(leads_to: PathBuf, lines: &mut JoinSet<()>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -144,7 +151,7 @@ impl Pair {
     /// Makes a primary of the standby, and leads the address to it.
     pub async fn promote_standby(&self) {
         let mut standby = PgConnection::connect(&self.standby_url).await.unwrap();
-        let promote = sqlx::query_scalar("SELECT pg_promote(true, 30)");
+        let promote = sqlx::query_scalar(AssertSqlSafe(promotion()));
         let is_promoted: bool = promote.fetch_one(&mut standby).await.unwrap();
         assert!(is_promoted, "it took too long");
         self.lead_to(&self.standby_url);

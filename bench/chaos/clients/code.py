@@ -112,7 +112,7 @@ class Code(Worker):
         family = f"family:{name}"
         self.look(said["access_token"])
         if raced:
-            # Both were answered: whoever came second has ended the family.
+            # Both were answered: the second of them has ended the family.
             self.look(said["access_token"])
             return
         for _ in range(self.dice.randrange(4)):
