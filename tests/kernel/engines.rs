@@ -1,6 +1,9 @@
 //! Which servers are accepted, and how one behind a pooler is used.
 
-use crate::support::{Node, World, vault};
+use crate::{
+    shared::straight,
+    support::{Node, World, vault},
+};
 use porteiro::{
     crypto::{SharedVault, SystemDice, draw_text},
     domain::Clock as _,
@@ -54,7 +57,8 @@ async fn refused_with(shadows: &[&str]) -> Option<String> {
         stranger.run(format!("CREATE FUNCTION {shadow}")).await.unwrap();
     }
     // A schema that is named before that of PostgreSQL itself hides what has the same name there.
-    let opened = open(&world, format!("{},pg_catalog", world.url)).await;
+    // Straight: a pooler's transactions alone are in that schema.
+    let opened = open(&world, format!("{},pg_catalog", straight(&world.url))).await;
     let error = opened.err().expect("such a server is not accepted");
     assert!(matches!(error, OpenError::Unfit(_)), "{error:?}");
     assert_eq!(stranger.count("pg_tables WHERE schemaname = current_schema()").await, 0);
@@ -117,7 +121,8 @@ async fn a_server_that_does_not_keep_a_time_out_is_refused() {
 #[tokio::test]
 async fn a_server_that_takes_no_changes_is_refused_with_what_to_do() {
     let Some(world) = on_postgres().await else { return };
-    let url = world.url.replacen('?', "?options=-cdefault_transaction_read_only%3Don&", 1);
+    let url =
+        straight(&world.url).replacen('?', "?options=-cdefault_transaction_read_only%3Don&", 1);
     let error = open(&world, url).await.err().expect("nothing can be written there");
     assert!(matches!(error, OpenError::ReadOnly(_)), "{error:?}");
     assert!(said(&error).contains("give the address of the primary"), "{}", said(&error));

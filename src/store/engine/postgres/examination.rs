@@ -30,9 +30,11 @@ const FACTS: &str = "SELECT current_setting('server_version_num'), pg_backend_pi
 const IN_FORCE: &str = "SELECT current_setting('lock_timeout'), current_setting('statement_timeout'), \
      current_setting('idle_in_transaction_session_timeout')";
 
-/// What the first of two transactions is asked; the lock is of no other examination, since the session is its own.
-const FIRST: &str = "SELECT pg_backend_pid()::text, current_setting('transaction_isolation'), \
-     pg_try_advisory_xact_lock(7231402, pg_backend_pid())::text";
+/// What the first of two transactions is asked. The lock is drawn: other processes may be examining at the same time, and a
+/// pooler lends its sessions to all of them.
+const FIRST: &str = "WITH drawn AS MATERIALIZED (SELECT (random() * 2000000000)::int AS lock) \
+     SELECT pg_backend_pid()::text, current_setting('transaction_isolation'), \
+     pg_try_advisory_xact_lock(7231402, lock)::text, lock::text FROM drawn";
 
 /// What was found with one use of sessions.
 enum Finding {
@@ -97,7 +99,7 @@ async fn try_sessions(server: &Server, sessions: &Sessions, mut one: Session) ->
     if text(&first, 1)? != "read committed" {
         return Err(Unfit::Isolation.into());
     }
-    let id = ours.parse().map_err(|_| DatabaseError::Unexpected)?;
+    let id = text(&first, 3)?.parse().map_err(|_| DatabaseError::Unexpected)?;
     let is_free = other.try_advisory_lock(id).await.map_err(lacking)?;
     if text(&first, 2)? != "true" || is_free {
         return Err(Unfit::Locks.into());
