@@ -33,21 +33,8 @@ class Flows(Worker):
         self.need(self.step(flow, "email_code/send", {}, do="send", about={"promises": [["mail", self.email]]}))
         code = self.mailed(known)
         data = {"code": code}
-        answers = []
-
-        def present():
-            answers.append(self.step(flow, "email_code", data, do="sign_in", read=self.started(),
-                                     about={"thing": f"mailed:{flow}"}))
-
-        if self.dice.random() < 0.3:
-            self.race(present, present)
-        else:
-            present()
-        for outcome, answer in answers:
-            if outcome == "ok" and (answer.json().get("result") or {}).get("session_token"):
-                self.keep_session(answer)
-                return
-        raise GaveUp
+        self.sign_in_once(lambda: self.step(flow, "email_code", data, do="sign_in", read=self.started(),
+                                            about={"thing": f"mailed:{flow}"}))
 
     def mailed(self, known):
         until = time.monotonic() + 10

@@ -63,7 +63,6 @@ class Sso(Code):
             return
         flow = self.begin({"kind": "sign_in"})["id"]
         back = self.callback(flow)
-        answers = []
         started = self.started()
 
         def read(outcome, answer):
@@ -74,19 +73,8 @@ class Sso(Code):
                 found["found"] = False
             return found
 
-        def present():
-            answers.append(self.step(flow, "sso", {"callback": back}, do="sign_in", read=read,
-                                     about={"thing": f"callback:{mark(back)}", "expects": "identity"}))
-
-        if self.dice.random() < 0.3:
-            self.race(present, present)
-        else:
-            present()
-        for outcome, answer in answers:
-            if outcome == "ok" and (answer.json().get("result") or {}).get("session_token"):
-                self.keep_session(answer)
-                return
-        raise GaveUp
+        self.sign_in_once(lambda: self.step(flow, "sso", {"callback": back}, do="sign_in", read=read,
+                                            about={"thing": f"callback:{mark(back)}", "expects": "identity"}))
 
     def round(self):
         if not self.is_linked:
