@@ -10,7 +10,7 @@ use super::{
     settings::TIMEOUTS,
 };
 use crate::store::engine::{
-    faults::{DatabaseError, Result},
+    faults::{DatabaseError, Result, is_read_only},
     unfit::Unfit,
 };
 use sqlx::{Row as _, postgres::PgRow};
@@ -106,11 +106,10 @@ async fn try_sessions(server: &Server, sessions: &Sessions, mut one: Session) ->
     }
     if !is_standby {
         let written = other.simple("SELECT pg_current_xact_id()::text").await;
-        let written = match written {
+        let written = match written.map_err(lacking) {
             Ok(rows) => Some(text(&rows, 0)?),
-            // It is set to read only.
-            Err(error) if code_of(&error).is_some_and(|code| code == "25006") => None,
-            Err(error) => return Err(lacking(error)),
+            Err(error) if is_read_only(&error) => None,
+            Err(error) => return Err(error),
         };
         other.commit().await?;
         if let Some(written) = written

@@ -16,9 +16,10 @@ const PREPARED: usize = 256;
 
 /// A server of PostgreSQL, or a pooler in front of one.
 #[derive(Clone)]
-pub(in crate::store) struct Server(Arc<Known>);
+pub(in crate::store) struct Server(Arc<Address>);
 
-struct Known {
+/// How a server is reached.
+struct Address {
     /// With our settings as start-up options.
     straight: PgConnectOptions,
     /// Without options, which poolers refuse.
@@ -43,7 +44,7 @@ impl Server {
         let options = given.get_options().map(str::to_owned);
         let straight = given.statement_cache_capacity(PREPARED).options(settings::at_start());
         let sessions = OnceCell::new();
-        Ok(Self(Arc::new(Known { straight, plain, given: options, sessions })))
+        Ok(Self(Arc::new(Address { straight, plain, given: options, sessions })))
     }
 
     /// Opens a connection that writes beside others.
