@@ -5,10 +5,9 @@ use crate::{
     families::Families,
     figures::Spread,
     load::{Plan, percentiles},
-    scene::Scene,
+    servers::{Stage, store::new_store},
 };
 use std::{
-    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -21,10 +20,10 @@ pub struct Bare {
 }
 
 impl Bare {
-    pub async fn open(folder: &Path, name: &str, scene: &Scene) -> Outcome<Self> {
-        let file = folder.join(format!("bare-{name}.db"));
-        let store = format!("sqlite://{}", file.display());
-        let families = Arc::new(Families::open(&store, scene).await?);
+    /// Opens a store of the kind that the servers have.
+    pub async fn open(stage: &Stage, name: &str) -> Outcome<Self> {
+        let store = new_store(stage, &format!("bare-{name}.db")).await?;
+        let families = Arc::new(Families::open(&store, &stage.scene).await?);
         Ok(Self { families, rounds: Vec::new() })
     }
 

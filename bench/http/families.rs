@@ -58,6 +58,22 @@ impl Families {
         self.write(written.id, Expected::Version(written.version)).await
     }
 
+    /// Reads of a row which version it is at and until when it is live: what answers about tokens rest on.
+    pub async fn look(&self, id: &str) -> Outcome<()> {
+        match self.store.liveness(&[(TokenFamily::KIND, id)]).await?.first() {
+            Some(Some(_)) => Ok(()),
+            _ => Err(format!("there is no row {id}").into()),
+        }
+    }
+
+    /// Reads a whole row.
+    pub async fn read(&self, id: &str) -> Outcome<()> {
+        match self.store.load(TokenFamily::KIND, id).await? {
+            Some(_) => Ok(()),
+            None => Err(format!("there is no row {id}").into()),
+        }
+    }
+
     pub async fn close(&self) {
         self.store.close().await;
     }

@@ -146,7 +146,7 @@ async fn measure_loads(options: &Options, stage: &Stage, found: &mut Found) -> O
         panels.extend(drawn);
     }
     if options.wants(screens::NAME) {
-        found.sections.extend(screens::first_byte(&servers, options.pairs).await?);
+        found.sections.extend(screens::first_byte((stage, &servers), options.pairs).await?);
     }
     let about =
         "Operations per second and CPU time per operation of Porteiro, the limit and the peer";

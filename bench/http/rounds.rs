@@ -7,7 +7,7 @@ use crate::{
     load::{Plan, Round, press},
     plot::{Bar, Panel},
     report::Section,
-    scenarios::{Compared, Load},
+    scenarios::{Compared, Load, Wanted},
     scene::Scene,
     servers::{Server, Stage, Who},
 };
@@ -42,7 +42,7 @@ pub async fn measure(
     let servers: Vec<&Server> = servers.iter().filter(|one| load.is_for(one.who)).collect();
     let mut shown: Vec<Vec<Looked>> = servers.iter().map(|_| Vec::new()).collect();
     let mut bare = match load.most_commits() {
-        Some(_) => Some(Bare::open(&stage.folder, load.name(), &stage.scene).await?),
+        Some(_) => Some(Bare::open(stage, load.name()).await?),
         None => None,
     };
     // The first round counts for nothing: what compiles itself while it runs has by then done so.
@@ -66,7 +66,8 @@ pub async fn measure(
     }
     let of = |(server, rounds): (&Server, &Vec<Looked>)| Summary::of(server.who, rounds);
     let summaries: Vec<Summary> = servers.iter().copied().zip(&shown).map(of).collect();
-    let mut section = section(load, &summaries);
+    let wanted = if stage.postgres.is_some() { load.wanted_on_postgres() } else { load.wanted() };
+    let mut section = section(load, wanted, &summaries);
     if let (Some(bare), Some(most)) = (bare, load.most_commits()) {
         let ours = summaries.iter().find(|summary| summary.who == Who::Porteiro);
         add_commits(&mut section, (load.name(), most), ours, bare.close().await);
@@ -128,7 +129,7 @@ impl Summary {
     }
 }
 
-fn section(load: &dyn Load, summaries: &[Summary]) -> Section {
+fn section(load: &dyn Load, wanted: &[Wanted], summaries: &[Summary]) -> Section {
     let mut section = Section::new(load.name());
     section.line(load.about());
     section.table(&[
@@ -159,7 +160,7 @@ fn section(load: &dyn Load, summaries: &[Summary]) -> Section {
             ours.rate.median / other.rate.median,
             ours.cpu.median / other.cpu.median,
         ));
-        section.verdicts.extend(verdicts(load, ours, other));
+        section.verdicts.extend(verdicts((load.name(), wanted), ours, other));
     }
     section
 }
@@ -190,14 +191,14 @@ fn add_commits(
     section.verdicts.push(judge_tail(name, (ours.p50.median, ours.p99.median), p99.median));
 }
 
-fn verdicts(load: &dyn Load, ours: &Summary, other: &Summary) -> Vec<Verdict> {
-    let wanted = load.wanted().iter().filter(|(_, who, _)| *who == other.who);
-    let judge = |(compared, who, bound): &(Compared, Who, Bound)| {
+fn verdicts((name, wanted): (&str, &[Wanted]), ours: &Summary, other: &Summary) -> Vec<Verdict> {
+    let wanted = wanted.iter().filter(|(_, who, _)| *who == other.who);
+    let judge = |(compared, who, bound): &Wanted| {
         let (what, figure) = match compared {
             Compared::Rate => ("operations/s", ours.rate.median / other.rate.median),
             Compared::Cpu => ("CPU an operation", ours.cpu.median / other.cpu.median),
         };
-        bound.judge(format!("{}: {what} ÷ {}", load.name(), who.name()), figure, "")
+        bound.judge(format!("{name}: {what} ÷ {}", who.name()), figure, "")
     };
     // Another build is compared in every scenario: none may have become slower.
     let former = [(Compared::Rate, Who::Former, Bound::Floor(0.95))];

@@ -3,15 +3,18 @@
 //! It validates nothing, looks nothing up and remembers nothing: it reads the request, signs, and
 //! answers. Where a grant of Porteiro's commits nothing, neither does the limit; where it does
 //! ([`person`]), the limit commits a row of the same size as often, through `porteiro::store` and so
-//! in the same groups, but without the requirements and the log entries that go with Porteiro's.
+//! in the same groups, but without the requirements and the log entries that go with Porteiro's. Where
+//! rows are kept on PostgreSQL it makes one read where Porteiro must make one ([`reads`]).
 //!
 //! axum is compiled without its own `serve` in this crate; hyper-util's automatic builder with its
 //! default settings is what that function is made of.
 
 mod person;
+mod reads;
 
 use crate::{
     Outcome,
+    families::Families,
     scene::Placed,
     servers::{
         AUTHORIZE, CIBA, DEVICE, DISCOVERY, INTROSPECT, JWKS, PAR, REGISTER, REVOKE, SIGN_IN,
@@ -23,7 +26,7 @@ use axum::{
     extract::State,
     http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse as _, Response},
-    routing::{get, post},
+    routing::{MethodRouter, get, post},
 };
 use bytes::Bytes;
 use hyper_util::{
@@ -40,6 +43,7 @@ use porteiro::{
     },
     domain::{Clock as _, access_token::Claims, signing_keys::SigningAlgorithm},
 };
+use reads::Reads;
 use serde::Serialize;
 use serde_json::json;
 use std::{
@@ -47,6 +51,8 @@ use std::{
     sync::Arc,
 };
 use tokio::net::TcpListener;
+
+const HTML: &str = "text/html; charset=utf-8";
 
 /// Takes the scene, the keys folder, what Porteiro published, and where rows are kept.
 pub fn run(arguments: &[PathBuf]) -> Outcome<()> {
@@ -70,6 +76,8 @@ struct Limit {
     claims: Claims<'static>,
     lifetime: u32,
     person: Person,
+    /// Where answers cost a read.
+    reads: Option<Reads>,
 }
 
 impl Limit {
@@ -87,11 +95,13 @@ impl Limit {
             "exp": 0, "iat": 0, "jti": "", "client_id": scene.client_id,
             "scope": scene.scope(), "org": scene.organization, "role": scene.role,
         });
+        let families = Arc::new(Families::open(store, scene).await?);
         Ok(Self {
             signer: access,
             claims: serde_json::from_value(claims)?,
             lifetime: scene.lifetime,
-            person: Person::new(placed, store, signers).await?,
+            person: Person::new(placed, families.clone(), signers)?,
+            reads: Reads::of(families, store).await?,
         })
     }
 }
@@ -110,6 +120,9 @@ async fn token(State(limit): State<Arc<Limit>>, headers: HeaderMap, body: Bytes)
     let form = std::str::from_utf8(&body).unwrap_or_default();
     let has = |name| form.split('&').any(|pair| pair.starts_with(name));
     if has("device_code=") || has("auth_req_id=") {
+        if let Some(reads) = &limit.reads {
+            reads.read_polled(form).await.unwrap();
+        }
         return person::pending();
     }
     if has("client_assertion=") || has("subject_token=") {
@@ -127,6 +140,10 @@ async fn token(State(limit): State<Arc<Limit>>, headers: HeaderMap, body: Bytes)
 
 /// Says that a token is good, and what is in it.
 async fn introspect(State(limit): State<Arc<Limit>>, _body: Bytes) -> Response {
+    introspected(&limit)
+}
+
+fn introspected(limit: &Limit) -> Response {
     let claims = limit.person.claims();
     let said = Introspected { active: true, token_type: "Bearer", claims };
     ([(header::CACHE_CONTROL, "no-store")], Json(said)).into_response()
@@ -142,6 +159,10 @@ struct Introspected<'a> {
 
 /// Says whose a token is.
 async fn userinfo(State(limit): State<Arc<Limit>>) -> Response {
+    told(&limit)
+}
+
+fn told(limit: &Limit) -> Response {
     let said = json!({ "sub": limit.person.claims().sub });
     ([(header::CACHE_CONTROL, "no-store")], Json(said)).into_response()
 }
@@ -189,6 +210,14 @@ fn router(limit: Arc<Limit>, documents: Documents) -> Router {
         get(async move || ([(header::CONTENT_TYPE, kind)], bytes.clone()))
     };
     let document = |bytes: Bytes| served("application/json", bytes);
+    let bytes = documents.page;
+    let [introspection, userinfo, page]: [MethodRouter<Arc<Limit>>; 3] = match &limit.reads {
+        None => [post(introspect), get(userinfo), served(HTML, bytes)],
+        Some(_) => {
+            let page = move |State(limit): State<Arc<Limit>>| reads::page(limit, bytes);
+            [post(reads::introspect), get(reads::userinfo), get(page)]
+        }
+    };
     Router::new()
         .route(AUTHORIZE, get(person::authorize))
         .route(TOKEN, post(token))
@@ -196,12 +225,12 @@ fn router(limit: Arc<Limit>, documents: Documents) -> Router {
         .route(DEVICE, post(person::device))
         .route(REVOKE, post(person::revoke))
         .route(REGISTER, post(person::register))
-        .route(INTROSPECT, post(introspect))
-        .route(USERINFO, get(userinfo))
+        .route(INTROSPECT, introspection)
+        .route(USERINFO, userinfo)
         .route(CIBA, post(person::ask))
         .route(DISCOVERY, document(documents.discovery))
         .route(JWKS, document(documents.jwks))
-        .route(SIGN_IN, served("text/html; charset=utf-8", documents.page))
+        .route(SIGN_IN, page)
         .with_state(limit)
 }
 

@@ -32,7 +32,7 @@ use serde_json::json;
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 pub struct Person {
-    families: Families,
+    families: Arc<Families>,
     issuer: String,
     redirect_uri: String,
     grant: Grant,
@@ -56,9 +56,9 @@ struct Issued<'a> {
 }
 
 impl Person {
-    pub async fn new(
+    pub fn new(
         placed: &Placed,
-        store: &str,
+        families: Arc<Families>,
         (access, identity): (Arc<Signer>, Arc<Signer>),
     ) -> Outcome<Self> {
         let (scene, grant) = (&placed.scene, grant(&placed.scene)?);
@@ -87,7 +87,7 @@ impl Person {
             cnf: None,
         };
         Ok(Self {
-            families: Families::open(store, scene).await?,
+            families,
             issuer: placed.issuer.clone(),
             redirect_uri: scene.redirect_uri.clone(),
             grant,
@@ -223,9 +223,13 @@ pub async fn register(State(limit): State<Arc<super::Limit>>, _body: Bytes) -> R
 
 /// Finds what the form presents; of the rest nothing is read.
 pub fn presented(form: &str) -> Option<(&str, Option<&'static str>)> {
-    let value = |name| form.split('&').find_map(|pair| pair.strip_prefix(name));
-    match value("code=") {
+    match value_of(form, "code=") {
         Some(code) => Some((code, Some(NONCE))),
-        None => value("refresh_token=").map(|token| (token, None)),
+        None => value_of(form, "refresh_token=").map(|token| (token, None)),
     }
+}
+
+/// Finds a value that needs no escaping, by its name with the equals sign.
+pub fn value_of<'a>(form: &'a str, name: &str) -> Option<&'a str> {
+    form.split('&').find_map(|pair| pair.strip_prefix(name))
 }

@@ -36,7 +36,7 @@ impl Load for Introspection {
 
     fn about(&self) -> &'static str {
         "`POST /connect/introspect` by the client (Basic) about the access token of a person, one for each connection. The peer keeps \
-         its tokens; the other two sign them. The limit answers from memory."
+         its tokens; the other two sign them. The limit answers from memory; on PostgreSQL it makes one read first."
     }
 
     fn scripts<'a>(&'a self, scene: &'a Scene, server: &'a Server, number: usize) -> Scripts<'a> {
@@ -55,6 +55,11 @@ impl Load for Introspection {
 
     fn wanted(&self) -> &'static [(Compared, Who, Bound)] {
         SEEN
+    }
+
+    /// Both make one read for each answer there.
+    fn wanted_on_postgres(&self) -> &'static [(Compared, Who, Bound)] {
+        &[(Compared::Rate, Who::Limit, Bound::Floor(0.5))]
     }
 }
 

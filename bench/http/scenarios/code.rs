@@ -56,6 +56,10 @@ impl Load for Code {
         ]
     }
 
+    fn wanted_on_postgres(&self) -> &'static [(Compared, Who, Bound)] {
+        &[(Compared::Rate, Who::Limit, Bound::Floor(0.5))]
+    }
+
     fn most_commits(&self) -> Option<f64> {
         Some(3.0)
     }

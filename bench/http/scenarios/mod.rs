@@ -89,8 +89,13 @@ pub trait Load {
     /// Looks at an answer of the sample; what is wrong with it fails the run.
     fn check(&self, scene: &Scene, server: &Server, body: &[u8]) -> Outcome<()>;
 
-    /// What Porteiro is held to, against whom.
-    fn wanted(&self) -> &'static [(Compared, Who, Bound)];
+    /// What Porteiro is held to, against whom, where rows are kept in files.
+    fn wanted(&self) -> &'static [Wanted];
+
+    /// The same where rows are kept on PostgreSQL; of most it is only reported.
+    fn wanted_on_postgres(&self) -> &'static [Wanted] {
+        &[]
+    }
 
     /// Whether a server has what is asked for.
     fn is_for(&self, _who: Who) -> bool {
@@ -102,6 +107,9 @@ pub trait Load {
         None
     }
 }
+
+/// What is divided, by whose figure, and what the ratio is to be.
+pub type Wanted = (Compared, Who, Bound);
 
 /// What of Porteiro's is divided by another's.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -55,6 +55,10 @@ impl Load for Refresh {
         ]
     }
 
+    fn wanted_on_postgres(&self) -> &'static [(Compared, Who, Bound)] {
+        &[(Compared::Rate, Who::Limit, Bound::Floor(0.75))]
+    }
+
     fn most_commits(&self) -> Option<f64> {
         Some(2.0)
     }

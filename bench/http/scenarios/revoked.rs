@@ -15,10 +15,7 @@ use crate::{
     report::Section,
     request::{Field, delete, get, parameters, post_form},
     scene::Scene,
-    servers::{
-        Server, Stage, TOKEN,
-        porteiro::{Installation, new_schema},
-    },
+    servers::{Server, Stage, TOKEN, porteiro::Installation, store::new_schema},
 };
 use serde_json::Value;
 use std::{

@@ -1,9 +1,6 @@
 //! Starts the limit: this very program, with the documents Porteiro publishes.
 
-use super::{
-    Server, Stage, Who, greet,
-    porteiro::{make_keys, new_schema},
-};
+use super::{Server, Stage, Who, greet, porteiro::make_keys, store::new_store};
 use crate::{
     Outcome,
     process::{Process, free_port},
@@ -19,10 +16,7 @@ pub async fn start(stage: &Stage) -> Outcome<Server> {
     command.arg("limit").arg(&scene).arg(stage.keys());
     command.arg(stage.published("discovery")).arg(stage.published("jwks"));
     command.arg(stage.published("page"));
-    command.arg(match &stage.postgres {
-        Some(server) => new_schema(server).await?,
-        None => format!("sqlite://{}", scene.with_extension("db").display()),
-    });
+    command.arg(new_store(stage, &format!("limit-{port}.db")).await?);
     let process = Process::spawn(command, &scene.with_extension("log"))?;
     greet(Who::Limit, process, port).await
 }

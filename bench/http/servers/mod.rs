@@ -3,6 +3,7 @@
 pub mod limit;
 pub mod peer;
 pub mod porteiro;
+pub mod store;
 
 use crate::{Outcome, connection::fetch, process::Process, scene::Scene, secured};
 use jsonwebtoken::jwk::JwkSet;

@@ -1,15 +1,13 @@
 //! Porteiro as an operator sets it up: keys, a configuration, a provisioning file, `serve`.
 
-use super::{DISCOVERY, JWKS, SIGN_IN, Server, Stage, Who, greet, loopback};
+use super::{DISCOVERY, JWKS, SIGN_IN, Server, Stage, Who, greet, loopback, store::new_schema};
 use crate::{
     Outcome,
     connection::fetch,
     process::{Process, free_port, run},
     secured,
 };
-use porteiro::crypto::{SystemDice, draw_text};
 use rustls::pki_types::CertificateDer;
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::{
     fmt::Write as _,
     fs,
@@ -287,16 +285,6 @@ pub fn make_keys(stage: &Stage) -> Outcome<()> {
         run(command.args(["keys", "generate", "--keys"]).arg(stage.keys()))?;
     }
     Ok(())
-}
-
-/// Makes a schema on a PostgreSQL server, and returns its address.
-pub async fn new_schema(server: &str) -> Outcome<String> {
-    let name: String = draw_text(&SystemDice, 12).to_lowercase().replace(['-', '_'], "0");
-    let mut connection = PgConnection::connect(server).await?;
-    let create = AssertSqlSafe(format!("CREATE SCHEMA b{name}"));
-    sqlx::query(create).execute(&mut connection).await?;
-    connection.close().await?;
-    Ok(format!("{server}?options=-csearch_path%3Db{name}"))
 }
 
 /// `porteiro dev` in a folder that is empty.

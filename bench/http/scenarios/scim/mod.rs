@@ -18,10 +18,7 @@ use crate::{
     figures::thousands,
     load::Plan,
     report::{Picture, Section},
-    servers::{
-        Server, Stage,
-        porteiro::{Installation, new_schema},
-    },
+    servers::{Server, Stage, porteiro::Installation, store::new_schema},
 };
 use batch::Batch;
 use client::Directory;
