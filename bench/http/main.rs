@@ -40,8 +40,8 @@ use options::Options;
 use report::{Circumstances, Picture, Section};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use scenarios::{
-    LOADS, alerts, bound, certificates, directory, flat, growth, identifiers, levers, live, memory,
-    offered, passwords, pending, proofs, revoked, scim, screens, start, storm,
+    LOADS, alerts, bound, certificates, directory, flat, growth, identifiers, issued, levers, live,
+    memory, offered, passwords, pending, proofs, revoked, scim, screens, start, storm,
 };
 use scene::Scene;
 use servers::{Stage, Who};
@@ -210,6 +210,9 @@ async fn measure_by_name(options: &Options, stage: &Stage, found: &mut Found) ->
     }
     if options.asks_for(proofs::NAME) {
         sections.push(proofs::measure(stage, plan, (options.proofs, share)).await?);
+    }
+    if options.asks_for(issued::NAME) {
+        sections.push(issued::measure(stage, plan, (options.times, share)).await?);
     }
     if options.asks_for(offered::NAME) {
         let (section, panels) = offered::measure(stage, plan, rounds).await?;

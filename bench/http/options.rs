@@ -4,8 +4,8 @@ use crate::{
     Outcome,
     load::{Pace, Plan},
     scenarios::{
-        LOADS, Load, alerts, bound, certificates, directory, flat, growth, identifiers, levers,
-        live, memory, offered, passwords, pending, proofs, revoked, scim, start, storm,
+        LOADS, Load, alerts, bound, certificates, directory, flat, growth, identifiers, issued,
+        levers, live, memory, offered, passwords, pending, proofs, revoked, scim, start, storm,
     },
     servers::Who,
 };
@@ -147,6 +147,7 @@ fn names() -> impl Iterator<Item = &'static str> {
         bound::NAME,
         certificates::NAME,
         proofs::NAME,
+        issued::NAME,
         offered::NAME,
         flat::NAME,
         scim::NAME,

@@ -17,6 +17,7 @@ mod exchange;
 pub mod flat;
 pub mod growth;
 pub mod identifiers;
+pub mod issued;
 mod jwks;
 pub mod levers;
 pub mod live;
