@@ -16,6 +16,7 @@
 mod alarm;
 mod bare;
 mod connection;
+mod cpu_group;
 mod families;
 mod figures;
 mod limit;
@@ -41,7 +42,7 @@ use report::{Circumstances, Picture, Section};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use scenarios::{
     LOADS, alerts, bound, certificates, directory, flat, growth, identifiers, issued, levers, live,
-    memory, offered, passwords, pending, proofs, revoked, scim, screens, start, storm,
+    memory, nodes, offered, passwords, pending, proofs, revoked, scim, screens, start, storm,
 };
 use scene::Scene;
 use servers::{Stage, Who};
@@ -213,6 +214,9 @@ async fn measure_by_name(options: &Options, stage: &Stage, found: &mut Found) ->
     }
     if options.asks_for(issued::NAME) {
         sections.push(issued::measure(stage, plan, (options.times, share)).await?);
+    }
+    if options.asks_for(nodes::NAME) {
+        sections.push(nodes::measure(stage, plan, rounds).await?);
     }
     if options.asks_for(offered::NAME) {
         let (section, panels) = offered::measure(stage, plan, rounds).await?;

@@ -5,7 +5,8 @@ use crate::{
     load::{Pace, Plan},
     scenarios::{
         LOADS, Load, alerts, bound, certificates, directory, flat, growth, identifiers, issued,
-        levers, live, memory, offered, passwords, pending, proofs, revoked, scim, start, storm,
+        levers, live, memory, nodes, offered, passwords, pending, proofs, revoked, scim, start,
+        storm,
     },
     servers::Who,
 };
@@ -98,6 +99,9 @@ impl Options {
         if options.into.is_some() && options.only().is_some_and(|name| !has_report(name)) {
             return Err("of single scenarios only offered, flat and scim are kept".into());
         }
+        if options.asks_for(nodes::NAME) && options.postgres.is_none() {
+            return Err("nodes share a PostgreSQL server: --postgres URL".into());
+        }
         if options.asks_for(flat::NAME) {
             options.plan.measured = options.plan.measured.min(flat::ROUND);
             options.cast = vec![Who::Porteiro];
@@ -148,6 +152,7 @@ fn names() -> impl Iterator<Item = &'static str> {
         certificates::NAME,
         proofs::NAME,
         issued::NAME,
+        nodes::NAME,
         offered::NAME,
         flat::NAME,
         scim::NAME,

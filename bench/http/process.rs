@@ -29,6 +29,10 @@ impl Process {
         Ok(Self { child, log: log.to_owned() })
     }
 
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Seconds of CPU time it has used so far, all threads, in user and kernel.
     pub fn cpu(&self) -> Outcome<f64> {
         cpu(&self.child.id().to_string())

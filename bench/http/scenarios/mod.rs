@@ -23,6 +23,7 @@ pub mod levers;
 pub mod live;
 pub mod memory;
 mod mixed;
+pub mod nodes;
 pub mod offered;
 pub mod passwords;
 pub mod pending;

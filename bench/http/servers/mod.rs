@@ -1,5 +1,6 @@
 //! The servers, each a process of its own on loopback.
 
+pub mod cluster;
 pub mod limit;
 pub mod peer;
 pub mod porteiro;

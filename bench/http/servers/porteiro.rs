@@ -78,6 +78,13 @@ impl<'a> Installation<'a> {
         Ok(node)
     }
 
+    /// The same known at another port: that of a balancer before its nodes.
+    pub fn behind(self, port: u16) -> Outcome<Self> {
+        let installation = Self { issuer: format!("http://{}", loopback(port)), ..self };
+        installation.configure("")?;
+        Ok(installation)
+    }
+
     fn make(&self, lifetimes: &str) -> Outcome<()> {
         fs::create_dir(&self.folder)?;
         make_keys(self.stage)?;
