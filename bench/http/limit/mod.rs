@@ -211,12 +211,11 @@ fn router(limit: Arc<Limit>, documents: Documents) -> Router {
     };
     let document = |bytes: Bytes| served("application/json", bytes);
     let bytes = documents.page;
-    let [introspection, userinfo, page]: [MethodRouter<Arc<Limit>>; 3] = match &limit.reads {
-        None => [post(introspect), get(userinfo), served(HTML, bytes)],
-        Some(_) => {
-            let page = move |State(limit): State<Arc<Limit>>| reads::page(limit, bytes);
-            [post(reads::introspect), get(reads::userinfo), get(page)]
-        }
+    let [introspection, userinfo, page]: [MethodRouter<Arc<Limit>>; 3] = if limit.reads.is_some() {
+        let page = move |State(limit): State<Arc<Limit>>| reads::page(limit, bytes);
+        [post(reads::introspect), get(reads::userinfo), get(page)]
+    } else {
+        [post(introspect), get(userinfo), served(HTML, bytes)]
     };
     Router::new()
         .route(AUTHORIZE, get(person::authorize))

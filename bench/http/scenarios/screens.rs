@@ -100,7 +100,7 @@ pub async fn first_byte(
     ));
     section.table(&["page", "first byte, µs"]);
     section.row(&["of a flow that is there", &ours.times(1e6).text(0)]);
-    // There it is reported only.
+    // On PostgreSQL it is reported only.
     if stage.postgres.is_some() {
         section.row(&["a file of the same size, after one read", &limit.times(1e6).text(0)]);
         return Ok(Some(section));
