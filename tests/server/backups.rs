@@ -1,19 +1,18 @@
 //! A store is copied while it is used, and put back with nothing in it that may have been spent since (adr/0157).
 
 use crate::{
-    binary::{Installation, Serving, porteiro, said},
+    binary::{Installation, porteiro, printed, refused, said},
+    levers::me,
     outside::Outside,
     person::{PASSWORD, parameter, text},
     shared::eventually,
     support::ACME,
 };
-use hyper::Method;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
     fs,
     os::unix::fs::PermissionsExt as _,
-    process::Output,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -33,33 +32,11 @@ fn installation() -> Installation {
     installation
 }
 
-#[track_caller]
-fn printed(output: &Output) -> String {
-    assert!(output.status.success(), "{}", said(output));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-#[track_caller]
-fn refused(output: &Output, code: i32, named: &str) {
-    assert_eq!(output.status.code(), Some(code), "{}", said(output));
-    assert!(said(output).contains(named), "{named}: {}", said(output));
-}
-
-async fn stop(serving: Serving) {
-    serving.signal("-TERM");
-    assert_eq!(tokio::task::spawn_blocking(move || serving.end()).await.unwrap().0, Some(0));
-}
-
 /// The names in the folder of an installation, but for what SQLite keeps beside its file while it is used.
 fn files(installation: &Installation) -> BTreeSet<String> {
     let entries = installation.path().read_dir().unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| !["porteiro.db-wal", "porteiro.db-shm"].contains(&&**name)).collect()
-}
-
-async fn me(node: &Outside, session: &str) -> u16 {
-    let request = node.request(Method::GET, "/me").header("x-session-token", session);
-    node.send(request.body(bytes::Bytes::new().into()).unwrap()).await.status.as_u16()
 }
 
 /// What a person and their clients hold.
@@ -161,8 +138,8 @@ async fn a_backup_under_load_comes_back_without_what_may_have_been_spent() {
 
     let running = installation.run(&["restore", "copy.backup", "--replace"]);
     refused(&running, 1, "another process uses the store");
-    assert_eq!(me(&node, &held.session).await, 200, "the server goes on");
-    stop(serving).await;
+    assert_eq!(me(node, &held.session).await.status, 200, "the server goes on");
+    serving.stop().await;
     refused(&installation.run(&["restore", "copy.backup"]), 1, "--replace");
     let told = printed(&installation.run(&["restore", "copy.backup", "--replace", "--json"]));
     let told: Value = serde_json::from_str(&told).unwrap();
@@ -183,7 +160,7 @@ async fn a_backup_under_load_comes_back_without_what_may_have_been_spent() {
     assert!(noted[0].to_string().contains("operator"), "{noted:?}");
 
     let serving = installation.serve();
-    assert_eq!(me(&node, &held.session).await, 401);
+    assert_eq!(me(node, &held.session).await.status, 401);
     node.refresh("web", &held.refresh).await.refused(400, "invalid_grant");
     held.assert_spent(&node).await;
     let published = serde_json::to_string(&node.key_set().await).unwrap();
@@ -193,7 +170,7 @@ async fn a_backup_under_load_comes_back_without_what_may_have_been_spent() {
     assert_eq!(late.status, 401, "the account is younger than the backup: {late:?}");
     let tokens = node.tokens(ANA, "web", SCOPE).await;
     assert_eq!(node.refresh("web", text(&tokens["refresh_token"])).await.status, 200);
-    stop(serving).await;
+    serving.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -205,8 +182,8 @@ async fn sessions_and_families_are_kept_where_the_operator_says_so_and_codes_are
     printed(&installation.run(&["backup", "copy.backup"]));
     let end = ["session", "end", "--everyone", "--yes", "--reason", "ticket 4711"];
     printed(&installation.run(&end));
-    assert_eq!(me(&node, &held.session).await, 401);
-    stop(serving).await;
+    assert_eq!(me(node, &held.session).await.status, 401);
+    serving.stop().await;
     let told =
         printed(&installation.run(&["restore", "copy.backup", "--replace", "--keep-sessions"]));
     assert!(told.contains("are good again, also those of a thief"), "{told}");
@@ -214,10 +191,10 @@ async fn sessions_and_families_are_kept_where_the_operator_says_so_and_codes_are
         assert!(told.contains(old), "{old}: {told}");
     }
     let serving = installation.serve();
-    assert_eq!(me(&node, &held.session).await, 200);
+    assert_eq!(me(node, &held.session).await.status, 200);
     assert_eq!(node.refresh("web", &held.refresh).await.status, 200);
     held.assert_spent(&node).await;
-    stop(serving).await;
+    serving.stop().await;
     assert!(printed(&installation.run(&["log", "verify"])).contains("0 findings"));
 }
 
@@ -369,5 +346,5 @@ async fn a_restore_that_is_killed_leaves_the_one_store_or_the_other() {
     printed(&installation.run(&["restore", "copy.backup", "--replace"]));
     let serving = installation.serve();
     Outside { address: installation.address }.sign_in(ANA).await;
-    stop(serving).await;
+    serving.stop().await;
 }

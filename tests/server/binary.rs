@@ -33,9 +33,23 @@ pub fn succeed(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// What a command has printed that must have succeeded.
+#[track_caller]
+pub fn printed(output: &Output) -> String {
+    assert!(output.status.success(), "{}", said(output));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
 /// What a command that refused has said on standard error.
 pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Insists that a command has refused, and has said this.
+#[track_caller]
+pub fn refused(output: &Output, code: i32, named: &str) {
+    assert_eq!(output.status.code(), Some(code), "{}", said(output));
+    assert!(said(output).contains(named), "{named}: {}", said(output));
 }
 
 /// A port that was free a moment ago.
@@ -171,6 +185,14 @@ impl Serving {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
+    /// Tells it to end, waits until it has ended well, and returns its log.
+    pub async fn stop(self) -> Vec<String> {
+        self.signal("-TERM");
+        let (code, log) = tokio::task::spawn_blocking(move || self.end()).await.unwrap();
+        assert_eq!(code, Some(0), "{log:?}");
+        log
     }
 
     /// Waits for its end and returns its exit code and its log.

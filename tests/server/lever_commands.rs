@@ -1,7 +1,7 @@
 //! The commands by which an operator pulls levers: what they say, what they refuse, and what the log keeps.
 
 use crate::{
-    binary::{Installation, said},
+    binary::{Installation, printed, said},
     outside::Outside,
     person::text,
     support::ACME,
@@ -20,11 +20,6 @@ fn json(installation: &Installation, arguments: &[&str]) -> Value {
     let output = run(installation, &[arguments, &["--json"]].concat());
     assert!(output.status.success(), "{}", said(&output));
     serde_json::from_slice(&output.stdout).unwrap()
-}
-
-fn printed(output: &Output) -> String {
-    assert!(output.status.success(), "{}", said(output));
-    String::from_utf8(output.stdout.clone()).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

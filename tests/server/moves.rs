@@ -1,14 +1,14 @@
 //! A store is moved to another database, of the same engine or the other, and goes on there (adr/0158).
 
 use crate::{
-    binary::{Installation, Serving, porteiro, said},
+    binary::{Installation, Serving, porteiro, printed, refused, said},
     database::Database,
+    levers::me,
     outside::Outside,
     person::text,
     shared::new_database,
     support::ACME,
 };
-use hyper::Method;
 use porteiro::{
     domain::Timestamp,
     store::{MoveError, move_rows},
@@ -19,18 +19,6 @@ use std::{ops::ControlFlow, process::Output};
 const ANA: &str = "ana@acme.test";
 const SCOPE: &str = "openid offline_access invoices:read";
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
-
-#[track_caller]
-fn printed(output: &Output) -> String {
-    assert!(output.status.success(), "{}", said(output));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-#[track_caller]
-fn refused(output: &Output, code: i32, named: &str) {
-    assert_eq!(output.status.code(), Some(code), "{}", said(output));
-    assert!(said(output).contains(named), "{named}: {}", said(output));
-}
 
 /// A database of PostgreSQL; none where the tests run on SQLite.
 #[expect(clippy::print_stdout, reason = "a part that was skipped must not look like one that ran")]
@@ -70,16 +58,6 @@ fn verify(installation: &Installation, url: &str) {
     assert!(verified.contains("0 findings"), "{verified}");
 }
 
-async fn stop(serving: Serving) {
-    serving.signal("-TERM");
-    assert_eq!(tokio::task::spawn_blocking(move || serving.end()).await.unwrap().0, Some(0));
-}
-
-async fn me(node: &Outside, session: &str) -> u16 {
-    let request = node.request(Method::GET, "/me").header("x-session-token", session);
-    node.send(request.body(bytes::Bytes::new().into()).unwrap()).await.status.as_u16()
-}
-
 /// Moves a store that is used by people from place to place, and back; each time it is used where it is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_goes_on_where_it_was_moved_to_with_every_row_and_a_log_that_holds() {
@@ -96,7 +74,7 @@ async fn a_store_goes_on_where_it_was_moved_to_with_every_row_and_a_log_that_hol
     for pair in places.windows(2) {
         let [from, to] = pair else { unreachable!() };
         refused(&move_store(&installation, from, to), 1, "another process uses");
-        stop(serving.take().unwrap()).await;
+        serving.take().unwrap().stop().await;
         let moved = move_store(&installation, from, to);
         let told: Value = serde_json::from_str(&printed(&moved)).unwrap();
         assert_eq!(told["same"], true, "{told}");
@@ -109,13 +87,13 @@ async fn a_store_goes_on_where_it_was_moved_to_with_every_row_and_a_log_that_hol
         verify(&installation, to);
         refused(&move_store(&installation, from, to), 1, "is not empty");
         serving = Some(serve(&installation, to));
-        assert_eq!(me(&node, &session).await, 200, "{to}");
+        assert_eq!(me(node, &session).await.status, 200, "{to}");
         let next = node.refresh("web", &refresh).await;
         assert_eq!(next.status, 200, "{next:?}");
         refresh = text(&next.json()["refresh_token"]).to_owned();
         node.sign_in("bruno@acme.test").await;
     }
-    stop(serving.take().unwrap()).await;
+    serving.take().unwrap().stop().await;
     let last = places.last().unwrap();
     verify(&installation, last);
 }
