@@ -167,8 +167,9 @@ const SPENT: &str = "! What clients signed for one use before now (assertions, p
 fn of_postgres(url: &str, file: &Path) -> Failure {
     cannot(&format!(
         "the store is a database of PostgreSQL, which has tools of its own: stop every server, run \
-         `pg_restore --clean --if-exists --single-transaction --dbname='{}' {}`, then `porteiro session \
-         end --everyone --reason TEXT` before you start a server",
+         `pg_restore --clean --if-exists --single-transaction --dbname='{}' {}`, then end what was alive \
+         in it by `porteiro move` to a file, `porteiro restore` of that file, and `porteiro move` to an empty \
+         database, as docs/operating.md says, before you start a server",
         SecretUrl::new(url),
         file.display()
     ))

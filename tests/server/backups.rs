@@ -2,27 +2,15 @@
 
 use crate::{
     binary::{Installation, porteiro, printed, refused, said},
+    held::{ANA, Held, Load, SCOPE},
     levers::me,
     outside::Outside,
-    person::{PASSWORD, parameter, text},
-    shared::eventually,
+    person::text,
     support::ACME,
 };
 use serde_json::{Value, json};
-use std::{
-    collections::BTreeSet,
-    fs,
-    os::unix::fs::PermissionsExt as _,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
-use url::Url;
+use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt as _, time::Duration};
 
-const ANA: &str = "ana@acme.test";
-const SCOPE: &str = "openid offline_access invoices:read";
 const WHY: [&str; 2] = ["--reason", "ticket 4711"];
 
 fn installation() -> Installation {
@@ -39,83 +27,16 @@ fn files(installation: &Installation) -> BTreeSet<String> {
     names.filter(|name| !["porteiro.db-wal", "porteiro.db-shm"].contains(&&**name)).collect()
 }
 
-/// What a person and their clients hold.
-struct Held {
-    session: String,
-    refresh: String,
-    code: String,
-    /// A sign-in that has come as far as the address.
-    flow: Value,
-    recovery: String,
-    invitation: String,
-}
-
-impl Held {
-    async fn by_ana(installation: &Installation, node: &Outside) -> Self {
-        let session = node.sign_in(ANA).await;
-        let tokens = node.redeem("web", &node.code(&session, "web", SCOPE).await).await.json();
-        let flow = node.post_json("/flows", &json!({ "kind": "sign_in" }), &[]).await.json();
-        let named = node.step(&flow, "identifier", json!({ "identifier": ANA })).await;
-        assert_eq!(named.status, 200, "{named:?}");
-        let link = |arguments: &[&str], (member, name): (&str, &str)| {
-            let said: Value = serde_json::from_str(&printed(&installation.run(arguments))).unwrap();
-            let link = Url::parse(text(&said[member])).unwrap();
-            parameter(&link, name).unwrap()
-        };
-        Self {
-            refresh: text(&tokens["refresh_token"]).to_owned(),
-            flow,
-            recovery: link(&["account", "recover", ANA, "--json"], ("url", "token")),
-            invitation: link(
-                &["account", "invite", "eva@acme.test", "--organization", "acme", "--json"],
-                ("link", "token"),
-            ),
-            // Last: it is good for a minute.
-            code: node.code(&session, "web", SCOPE).await,
-            session,
-        }
-    }
-
-    /// Tries what is good for one use; none of it is good any more.
-    async fn assert_spent(&self, node: &Outside) {
-        node.redeem("web", &self.code).await.refused(400, "invalid_grant");
-        let step = node.step(&self.flow, "password", json!({ "password": PASSWORD })).await;
-        assert!(step.status.is_client_error(), "{step:?}");
-        for (kind, token) in [("recovery", &self.recovery), ("invitation", &self.invitation)] {
-            let begun =
-                node.post_json("/flows", &json!({ "kind": kind, "token": token }), &[]).await;
-            assert!(begun.status.is_client_error(), "{kind}: {begun:?}");
-        }
-    }
-}
-
-/// Signs people in and refreshes tokens until it is told to stop, and counts.
-async fn work(node: Outside, over: Arc<AtomicBool>, done: Arc<AtomicUsize>) {
-    while !over.load(Ordering::Relaxed) {
-        let tokens = node.tokens(ANA, "web", SCOPE).await;
-        let next = node.refresh("web", text(&tokens["refresh_token"])).await;
-        assert_eq!(next.status, 200, "{next:?}");
-        done.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backup_under_load_comes_back_without_what_may_have_been_spent() {
     let installation = installation();
     let serving = installation.serve();
     let node = Outside { address: installation.address };
     let held = Held::by_ana(&installation, &node).await;
-    let (over, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-    let load: Vec<_> =
-        (0..2).map(|_| tokio::spawn(work(node, over.clone(), done.clone()))).collect();
-    eventually("work", async || done.load(Ordering::Relaxed) >= 2).await;
+    let load = Load::begin(node).await;
     let told = printed(&installation.run(&["backup", "copy.backup"]));
-    let before = done.load(Ordering::Relaxed);
-    eventually("more work", async || done.load(Ordering::Relaxed) >= before + 2).await;
-    over.store(true, Ordering::Relaxed);
-    for one in load {
-        one.await.unwrap();
-    }
+    load.goes_on().await;
+    load.end().await;
     assert!(told.contains("the keys folder") && told.contains("/keys"), "{told}");
     let backup = installation.path().join("copy.backup");
     assert_eq!(backup.metadata().unwrap().permissions().mode() & 0o777, 0o600);
