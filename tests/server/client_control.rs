@@ -4,6 +4,7 @@
 use crate::{
     api_caller::{Api, EVERYTHING, directory},
     http::Answer,
+    nodes::views_agree,
     person::text,
     support::{TestServer, basic, form},
 };
@@ -59,6 +60,7 @@ pub async fn made(api: &Api<'_>, roles: Value) -> (String, String) {
     });
     let made = api.post(CLIENTS, &body).await;
     assert_eq!(made.status, 201, "{made:?}");
+    views_agree().await;
     let made = made.json();
     (text(&made["client_id"]).to_owned(), text(&made["client_secret"]).to_owned())
 }
@@ -66,7 +68,9 @@ pub async fn made(api: &Api<'_>, roles: Value) -> (String, String) {
 pub async fn rotate(api: &Api<'_>, id: &str) -> Answer {
     let tag = api.tag(&format!("{CLIENTS}/{id}")).await;
     let path = format!("{CLIENTS}/{id}/secret");
-    api.call(Method::POST, &path, None, &[("if-match", &tag)]).await
+    let rotated = api.call(Method::POST, &path, None, &[("if-match", &tag)]).await;
+    views_agree().await;
+    rotated
 }
 
 async fn patch(api: &Api<'_>, id: &str, body: &Value) -> Answer {
@@ -235,7 +239,9 @@ async fn rotated(api: &Api<'_>, id: &str, overlap: u64) -> String {
 async fn rotate_with(api: &Api<'_>, id: &str, body: &Value) -> Answer {
     let tag = api.tag(&format!("{CLIENTS}/{id}")).await;
     let path = format!("{CLIENTS}/{id}/secret");
-    api.call(Method::POST, &path, Some(body), &[("if-match", &tag)]).await
+    let rotated = api.call(Method::POST, &path, Some(body), &[("if-match", &tag)]).await;
+    views_agree().await;
+    rotated
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 //! The suite on several nodes. `PORTEIRO_TEST_NODES=3` starts as many for each test, with `HAProxy` in front of them: every
-//! request goes to the next node. `bin/nodes-for-tests` runs it, and counts what is left out and why.
+//! request goes to the next node. `bin/test --nodes` runs it, and counts what is left out and why.
 
 use std::{
     fmt::Write as _,
@@ -18,6 +18,14 @@ pub fn count() -> usize {
 
 pub fn many() -> bool {
     count() > 1
+}
+
+/// Waits until each node sees what was given or changed before. A node may answer from what it has read within the last
+/// second; what was taken away it refuses at once, so no test of a refusal waits here.
+pub async fn views_agree() {
+    if many() {
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+    }
 }
 
 /// Ends a test that cannot hold through a balancer, and says why.

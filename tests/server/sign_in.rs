@@ -2,6 +2,7 @@
 
 use crate::{
     http::Answer,
+    nodes::views_agree,
     person::{PASSWORD, parameter, redirect, text},
     support::{TestServer, sealed},
 };
@@ -160,6 +161,7 @@ async fn consent_is_asked_remembered_and_asked_again_when_anything_grows() {
     let done = server.step(&flow, "consent", json!({ "decision": "allow" })).await;
     assert_eq!(done.json()["state"], "done", "{done:?}");
     let session = text(&done.json()["result"]["session_token"]).to_owned();
+    views_agree().await;
     let again = server.authorize_in(&session, "app", &[]).await;
     assert_eq!(again.json()["state"], "done", "it is remembered");
     let grown = server.authorize_in(&session, "app", &[("scope", "openid email")]).await;

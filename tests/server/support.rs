@@ -238,10 +238,15 @@ impl TestServer {
 
     /// Its node, for a test that looks inside.
     pub fn running(&self) -> &Running {
-        if self.balancer.is_some() {
-            self.leave_out("it looks inside a node");
-        }
+        self.on_one_node("it looks inside a node");
         &self.nodes[0]
+    }
+
+    /// Ends a test that asks for what each node does by itself, where there are several, and says why.
+    pub fn on_one_node(&self, why: &str) {
+        if self.balancer.is_some() {
+            self.leave_out(why);
+        }
     }
 
     /// Where operators find its node.
