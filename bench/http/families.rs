@@ -139,6 +139,7 @@ fn state(scene: &Scene) -> Outcome<String> {
         grant: grant(scene)?,
         code: Fingerprint::of(b"a code"),
         code_lives: Duration::from_mins(1),
+        access_lives: Duration::from_mins(5),
         redirect_uri: scene.redirect_uri.clone(),
         challenge: Fingerprint::of(b"a verifier"),
         key: None,

@@ -53,6 +53,12 @@ impl Timestamp {
         i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok().map(Self::from_millis)
     }
 
+    /// Returns the end of the hour in which it lies.
+    pub const fn end_of_hour(self) -> Self {
+        const HOUR: i64 = 3_600_000;
+        Self(self.0.div_euclid(HOUR).saturating_add(1).saturating_mul(HOUR))
+    }
+
     /// Returns the time since `earlier`, or nothing where `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);
@@ -87,6 +93,13 @@ pub trait Clock: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_hour_ends_after_everything_that_lies_in_it() {
+        let hour = |millis| Timestamp::from_millis(millis).end_of_hour().millis();
+        assert_eq!([hour(0), hour(3_599_999), hour(3_600_000)], [3_600_000, 3_600_000, 7_200_000]);
+        assert_eq!(Timestamp::FOREVER.end_of_hour(), Timestamp::FOREVER);
+    }
 
     #[test]
     fn arithmetic_stops_at_the_ends_instead_of_wrapping() {

@@ -30,6 +30,8 @@ pub(super) struct Batch {
     columns: &'static [Column],
     /// For one row.
     one: &'static str,
+    /// For one row, tried first: it writes less, and touches no row where that would not be enough.
+    lighter: Option<&'static str>,
     /// What stands before and after a list, for PostgreSQL.
     around: (String, &'static str),
     /// For a list.
@@ -44,9 +46,14 @@ impl Batch {
         (before, after): (&str, &'static str),
     ) -> Self {
         let around = (before.to_owned(), after);
-        let mut batch = Self { columns, one, around, many: "" };
+        let mut batch = Self { columns, one, lighter: None, around, many: "" };
         batch.many = leaked(batch.from(0));
         batch
+    }
+
+    /// Has SQLite try a statement of the same values before that for one row.
+    pub(super) fn trying(self, lighter: &'static str) -> Self {
+        Self { lighter: Some(lighter), ..self }
     }
 
     /// Inserts rows into `target`, a table and its columns.
@@ -81,6 +88,11 @@ impl<'a> Bound<'a> {
     /// Returns the statement for one row, and the rows.
     pub(super) fn rows(&self) -> (&'static str, impl Iterator<Item = &[Value<'a>]>) {
         (self.batch.one, self.values.chunks_exact(self.batch.columns.len()))
+    }
+
+    /// Returns the statement for one row that is tried first.
+    pub(super) fn lighter(&self) -> Option<&'static str> {
+        self.batch.lighter
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -50,6 +50,11 @@ pub(super) static ADVANCE: LazyLock<Batch> = LazyLock::new(|| {
                 AND entities.version = next.expected",
         ),
     )
+    // SQLite writes an index anew for each column that a statement sets, whatever its value was.
+    .trying(
+        "UPDATE entities SET version = ?3 + 1, state = ?4, live_until = ?5, revision = ?7 \
+          WHERE kind = ?1 AND id = ?2 AND version = ?3 AND forget_at IS ?6",
+    )
 });
 
 pub(super) const ERASE: &str = "DELETE FROM entities WHERE kind = $1 AND id = $2";

@@ -249,6 +249,7 @@ impl Open {
                 grant: *grant,
                 code: fresh.code,
                 code_lives: fresh.code_lives,
+                access_lives: fresh.access_lives,
                 redirect_uri: request.reply_to.redirect_uri,
                 challenge: request.challenge,
                 key: request.key,

@@ -356,6 +356,7 @@ pub struct Fresh {
     pub family_id: String,
     pub code: Fingerprint,
     pub code_lives: Duration,
+    pub access_lives: Duration,
     /// The live session of this very person that the caller holds; it goes on.
     pub present: Option<String>,
 }

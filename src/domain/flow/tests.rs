@@ -128,6 +128,7 @@ fn fresh() -> Fresh {
         family_id: "family".to_owned(),
         code: Fingerprint::of(b"code"),
         code_lives: Duration::from_mins(1),
+        access_lives: Duration::from_mins(5),
         present: None,
     }
 }

@@ -36,6 +36,8 @@ pub struct Begin {
     pub grant: Grant,
     pub code: Fingerprint,
     pub code_lives: Duration,
+    /// How long the access token that comes of it is expected to live.
+    pub access_lives: Duration,
     pub redirect_uri: String,
     pub challenge: Fingerprint,
     /// The thumbprint of the key by which alone the code is redeemed (RFC 9449 §10).
@@ -167,6 +169,7 @@ impl Begin {
             grant,
             code,
             code_lives,
+            access_lives: Duration::ZERO,
             redirect_uri: String::new(),
             challenge: code,
             key: None,
@@ -183,6 +186,7 @@ impl Begin {
             born_at: now,
             code: self.code,
             expires_at: now + self.code_lives,
+            listed_at: Some(now + self.access_lives),
             redirect_uri: self.redirect_uri,
             challenge: self.challenge,
             key: self.key,

@@ -314,7 +314,7 @@ impl TokenFamily {
         const MINUTE: i64 = 60_000;
         let at = match self {
             Self::Unborn | Self::Ended { .. } => Timestamp::NEVER,
-            Self::Pending(pending) => pending.born_at,
+            Self::Pending(pending) => pending.listed_at.unwrap_or(pending.born_at),
             // Tokens of one family live equally long: what was issued last ends last.
             Self::Alive(alive) => alive.access_until,
         };
@@ -386,6 +386,10 @@ impl Machine for TokenFamily {
         match self {
             Self::Unborn => None,
             Self::Ended { forget_at, .. } => Some(*forget_at),
+            // Each refresh puts off the end. The hour is the same for most of them, and what is indexed by it stays.
+            Self::Alive(alive) if alive.refresh.is_some() => {
+                Some((self.over_at() + CLOCK_SKEW).end_of_hour())
+            }
             Self::Pending(_) | Self::Alive(_) => Some(self.over_at() + CLOCK_SKEW),
         }
     }

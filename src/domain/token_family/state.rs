@@ -15,6 +15,10 @@ pub struct Pending {
     pub born_at: Timestamp,
     pub code: Fingerprint,
     pub expires_at: Timestamp,
+    /// When its first access token would expire if it were redeemed now: it is listed as it will be then, so that a
+    /// redemption seldom changes lists. Older binaries stored none, and listed it by its birth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) listed_at: Option<Timestamp>,
     /// Where the code was sent.
     pub redirect_uri: String,
     /// SHA-256 of the verifier (RFC 7636 §4.2, S256).

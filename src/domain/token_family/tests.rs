@@ -74,6 +74,7 @@ pub(super) fn begin(scope: &str) -> Begin {
         grant: grant(scope),
         code: fingerprint("code"),
         code_lives: Duration::from_mins(1),
+        access_lives: LIFETIMES.access_token,
         redirect_uri: "https://app.example/cb".to_owned(),
         challenge: fingerprint("verifier"),
         key: None,
@@ -253,6 +254,27 @@ fn a_code_expires() {
     let outcome = ask(&mut family, &Command::Redeem(Box::new(redeem())), late);
     assert_eq!(outcome, Err(Refusal::Expired));
     assert!(family.live_until() <= late && family.forget_at().unwrap() > late);
+}
+
+#[test]
+fn a_redemption_leaves_a_family_where_it_is_listed() {
+    let mut family = pending();
+    let listed = family.listings();
+    assert_eq!((listed.len(), redeemed(&mut family, redeem()).is_ok()), (1, true));
+    assert_eq!(family.listings(), listed);
+}
+
+#[test]
+fn refreshes_within_an_hour_do_not_move_when_a_family_is_forgotten() {
+    let mut family = pending();
+    redeemed(&mut family, redeem()).unwrap();
+    let (first, until) = (family.forget_at().unwrap(), family.live_until());
+    assert!(first > until && first.since(until) <= Duration::from_mins(65));
+    assert_eq!(first, first.end_of_hour() - Duration::from_hours(1), "a whole hour");
+    let later = NOW + Duration::from_millis(1);
+    refreshed(&mut family, refresh("r1", "r2"), later).unwrap();
+    assert!(family.live_until() > until);
+    assert_eq!(family.forget_at(), Some(first));
 }
 
 #[test]

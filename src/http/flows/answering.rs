@@ -84,6 +84,7 @@ pub(super) fn draw(
         family_id,
         code: code.fingerprint,
         code_lives: app.settings.lifetimes.authorization_code,
+        access_lives: app.settings.lifetimes.access_token,
         present,
     };
     let device = known_browser::device(app, &acting.opened.source);

@@ -234,9 +234,16 @@ pub(super) fn execute_rows(connection: &Connection, batch: &Bound<'_>) -> Result
     }
     let (sql, rows) = batch.rows();
     let mut statement = connection.prepare_cached(sql)?;
+    let mut lighter = batch.lighter().map(|sql| connection.prepare_cached(sql)).transpose()?;
     let mut touched = 0;
     for row in rows {
-        touched += run(connection, &mut statement, row)?;
+        touched += match &mut lighter {
+            Some(lighter) => match run(connection, lighter, row)? {
+                0 => run(connection, &mut statement, row)?,
+                lightly => lightly,
+            },
+            None => run(connection, &mut statement, row)?,
+        };
     }
     Ok(touched)
 }

@@ -168,6 +168,7 @@ pub fn begin(offline: bool) -> Begin {
         grant,
         code: code(),
         code_lives: CODE_LIVES,
+        access_lives: Duration::ZERO,
         redirect_uri: "https://app.example/cb".to_owned(),
         challenge: verifier(),
         key: None,

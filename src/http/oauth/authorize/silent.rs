@@ -124,6 +124,7 @@ async fn try_to_settle(
             grant: *grant,
             code: code.fingerprint,
             code_lives: app.settings.lifetimes.authorization_code,
+            access_lives: app.settings.lifetimes.access_token,
             redirect_uri: request.reply_to.redirect_uri.clone(),
             challenge: request.challenge,
             key: request.key,

@@ -81,6 +81,7 @@ pub fn fresh() -> Fresh {
         family_id: "fresh".to_owned(),
         code: Fingerprint::of(b"fresh"),
         code_lives: Duration::from_mins(1),
+        access_lives: Duration::from_mins(5),
         present: None,
     }
 }
