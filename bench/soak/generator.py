@@ -1,4 +1,4 @@
-"""The process that offers the load. It is told by lines of JSON what to play, and tells every ten seconds how it went."""
+"""The process that offers the load: lines of JSON tell it what to play, and it tells every ten seconds how it went."""
 
 import json
 import os

@@ -116,7 +116,7 @@ def must_stay(result):
     def stays(name, read, share, least, unit=""):
         before, after = median(second, read), median(last, read)
         slack = f"{least // MIB} MiB" if unit == "MiB" else f"{least:,}"
-        return Verdict(name, before, after, f"no more than {share:.0%} or {slack} above",
+        return Verdict(name, before, after, f"no more than {share * 100:.0f} % or {slack} above",
                        after <= before + max(share * abs(before), least), unit)
 
     yield stays("resident memory", lambda sample: sample["resident"], 0.05, 4 * MIB, "MiB")

@@ -1,10 +1,9 @@
-"""Soak: seventy in a hundred of what the server bears, for an hour, while everything that can end does. See bench/long/soak."""
+"""Soak: 70 % of what the server bears, for an hour, while everything that can end does. See bench/long/soak."""
 
 import argparse
 import datetime
 import json
 import os
-import platform
 import random
 import shutil
 import signal
@@ -38,8 +37,8 @@ def arguments():
     given.add_argument("--minutes", type=float, default=60.0)
     given.add_argument("--rate", type=float, help="journeys a second; else 70 %% of what the server bears")
     given.add_argument("--postgres", metavar="URL", help="an empty database for the rows, instead of SQLite")
-    given.add_argument("--server-core", default="0", metavar="N", help="the server runs on this core and the load on the "
-                       "others; `none` for wherever they like. Default: 0, where there are two")
+    given.add_argument("--server-core", default="0", metavar="N", help="the server runs on this core and the load on "
+                       "the others; `none` for wherever they like. Default: 0, where there are two")
     given.add_argument("--folder", metavar="DIR", help="where the server's folder is made; must be on a disk")
     given.add_argument("--seed", type=int, help="of what people and clients do")
     given.add_argument("--into", metavar="DIR", default="docs/reports")
@@ -174,11 +173,14 @@ def about(server, core, given, seed, load):
             if line.startswith("model name"):
                 model = line.partition(":")[2].strip()
                 break
+    # Release builds are stripped (Cargo.toml).
+    with open(server.binary, "rb") as file:
+        build = "a debug build" if b".symtab" in file.read() else "a release build"
     version = subprocess.run([server.binary, "--version"], check=False, capture_output=True, text=True)
     return {
-        "commit": asked.stdout.strip() or "unknown", "version": version.stdout.strip(), "seed": seed,
+        "commit": asked.stdout.strip() or "unknown", "version": version.stdout.strip(), "build": build, "seed": seed,
         "date": datetime.date.today().isoformat(), "cores": os.cpu_count(), "processor": model,
-        "system": platform.system(), "load": load, "engine": "PostgreSQL" if given.postgres else "SQLite",
+        "load": load, "engine": "PostgreSQL" if given.postgres else "SQLite",
         "server_core": core, "people": scene.PEOPLE, "organizations": scene.ORGANIZATIONS,
     }
 

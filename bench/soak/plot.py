@@ -50,11 +50,11 @@ def panels_of(result):
     yield "actors", {"all": of(lambda sample: sum(sample["actors"].values()))} | {
         kind: of(lambda sample, kind=kind: sample["actors"].get(kind, 0)) for kind in actors}
     kinds = largest(samples, entities, 5)
-    yield "rows that end, by kind", {
+    yield "rows by kind", {
         kind: of(lambda sample, kind=kind: entities(sample).get(kind, 0)) for kind in kinds}
     rest = largest(samples, lambda sample: {name: count for name, count in entities(sample).items()
                                             if name not in kinds}, 6)
-    yield "rows that end, the smaller kinds", {
+    yield "rows of the smaller kinds", {
         kind: of(lambda sample, kind=kind: entities(sample).get(kind, 0)) for kind in rest}
     yield "rows of other tables; rows overdue", {
         "listings": of(lambda sample: judge.bounded_rows(sample)["listings"]),

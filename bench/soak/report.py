@@ -11,8 +11,8 @@ def line(sample):
     done = judge.outcomes([sample])["done"] / sample["seconds"]
     bad = {name: count for name, count in judge.outcomes([sample]).items() if name != "done" and count}
     return (f"{sample['at'] / 60:5.1f} min: {done:.0f} journeys/s, p50 {p50:.1f} ms, p99 {p99:.1f} ms, "
-            f"{sample['resident'] / MIB:.1f} MiB, {sample['handles']} handles, {sum(sample['actors'].values())} actors, "
-            f"{sum(judge.bounded_rows(sample).values())} rows, {sample['overdue']} overdue, backlog "
+            f"{sample['resident'] / MIB:.1f} MiB, {sample['handles']} handles, "
+            f"{sum(sample['actors'].values())} actors, {sum(judge.bounded_rows(sample).values())} rows, {sample['overdue']} overdue, backlog "
             f"{sample['load']['backlog']}, server {sample['server']:.2f} cores {bad or ''} {said(sample)}").rstrip()
 
 
@@ -31,22 +31,22 @@ def lines(result, verdicts):
     yield "# Soak\n"
     yield (f"By `bench/long/soak`, {about['date']}, on {about['cores']} cores ({about['processor']}), load "
            f"{about['load']:.2f} before the run.")
-    yield f"{about['version']} at {about['commit']}, a release build, on {about['engine']}; seed {about['seed']}.\n"
+    yield f"{about['version']} at {about['commit']} ({about['build']}), on {about['engine']}; seed {about['seed']}.\n"
     where = ("Server and load ran on whichever core was free." if about["server_core"] is None else
              f"The server ran on core {about['server_core']} alone, the load on the others.")
-    yield (f"**{result['minutes']:g} minutes at {result['rate']:.0f} journeys a second, {total['done']:,} journeys done, "
-           f"{total['failed']:,} failed, {total['refused'] + total['busy']:,} refused or turned away. {len(verdicts)} "
+    yield (f"**{result['minutes']:g} minutes at {result['rate']:.0f} journeys a second, {total['done']:,} journeys "
+           f"done, {total['failed']:,} failed, {total['refused'] + total['busy']:,} refused or turned away. {len(verdicts)} "
            f"figures were judged, {len(failed)} did not hold.**\n")
     yield (f"{where} With as many journeys as go at once it did {bears['rate']:.0f} a second, the server with "
            f"{bears['server']:.2f} cores and the load with {bears['generator']:.2f}; the load is "
-           f"{result['rate'] / bears['rate']:.0%} of that, begun at fixed intervals whatever the answers take, over at most "
-           "64 connections. Every twentieth journey closes its connection; others are opened every half second, of which "
-           "nothing or half a request ever comes. Every answer was the one that was asked for, or the journey counts as "
-           f"refused or failed. There are {about['people']} people in {about['organizations']} organizations. Limits are "
-           "on; those of approvals are raised. The machine is shared with other work.\n")
+           f"{100 * result['rate'] / bears['rate']:.0f} % of that, begun at fixed intervals whatever the answers take, "
+           "over at most 64 connections. Every twentieth journey closes its connection; others are opened every half "
+           "second, on which nothing or half a request ever comes. Every answer was the one that was asked for, or the "
+           f"journey counts as refused or failed. There are {about['people']} people in {about['organizations']} "
+           "organizations. Limits are on; those of approvals are raised. The machine is shared with other work.\n")
     lifetimes = ", ".join(f"{name} {seconds}" for name, seconds in scene.LIFETIMES.items())
-    yield (f"Lifetimes are short, in seconds: {lifetimes}. A row stays for {scene.KEPT_SECONDS} s after its end, so none "
-           f"that is bounded is older than {scene.longest_row() / 60:.0f} minutes.\n")
+    yield (f"Lifetimes are short, in seconds: {lifetimes}. A row stays for {scene.KEPT_SECONDS} s after its end, so "
+           f"none that is bounded is older than {scene.longest_row() / 60:.0f} minutes.\n")
     if judge.is_long_enough(result):
         yield "![Memory, handles, actors, rows, load and latency over time](soak.svg)\n"
     yield from judged(result, verdicts)
@@ -58,8 +58,8 @@ def lines(result, verdicts):
 def judged(result, verdicts):
     yield "## Judged\n"
     if judge.is_long_enough(result):
-        yield (f"A sample was taken every ten seconds. The first {judge.warm_up(result) / 60:.0f} minutes are warm-up; the "
-               "rest is four quarters, and the median of the last one is held against that of the second. Rows are "
+        yield (f"A sample was taken every ten seconds. The first {judge.warm_up(result) / 60:.0f} minutes are warm-up; "
+               "the rest is four quarters, and the median of the last one is held against that of the second. Rows are "
                "counted without the security log, and without those of clients that deleted themselves (see below).\n")
     yield "| what | measured | wanted | |\n|---|---|---|---|"
     for verdict in verdicts:
@@ -77,7 +77,8 @@ def grown(result):
     yield f"| bytes of the database for each line of the log | {row('database', 0)} |"
     yield (f"\nThe log had {first['rows']['security_log']:,} lines after the first sample and "
            f"{last['rows']['security_log']:,} after the last; the database {first['database'] / MIB:,.0f} MiB and "
-           f"{last['database'] / MIB:,.0f} MiB. {last['load']['registered']:,} clients registered and deleted themselves.")
+           f"{last['database'] / MIB:,.0f} MiB. {last['load']['registered']:,} clients registered and deleted "
+           "themselves.")
 
 
 def journeys(result):
