@@ -42,7 +42,8 @@ def arguments():
     given.add_argument("--folder", metavar="DIR", help="where the server's folder is made; must be on a disk")
     given.add_argument("--seed", type=int, help="of what people and clients do")
     given.add_argument("--into", metavar="DIR", default="docs/reports")
-    given.add_argument("--result", metavar="FILE", help="where all samples are written as JSON")
+    given.add_argument("--result", metavar="FILE", help="where all samples are written as JSON; else they "
+                       "are kept only where something fails")
     given.add_argument("--from", dest="former", metavar="FILE", help="judge and write the report of such a file again")
     given.add_argument("--keep", action="store_true", help="keep the server's folder")
     given.add_argument("--self-test", action="store_true", help="see that the judge finds each planted growth")
@@ -161,8 +162,7 @@ def offer(result, load, gauges, given):
         result["samples"].append(sample)
         if len(result["samples"]) % 6 == 0:
             say(report.line(sample))
-        if given.result:
-            write(given.result, json.dumps(result))
+        write(given.result, json.dumps(result))
 
 
 def about(server, core, given, seed, load):
@@ -201,9 +201,10 @@ def main():
         with open(given.former, encoding="utf-8") as file:
             result = json.load(file)
     else:
+        is_asked = given.result is not None
+        given.result = given.result or os.path.join(tempfile.gettempdir(), f"porteiro-soak.{os.getpid()}.json")
         result = run(given)
-        if given.result:
-            write(given.result, json.dumps(result))
+        write(given.result, json.dumps(result))
     verdicts = judge.verdicts(result)
     for verdict in verdicts:
         if not verdict.holds:
@@ -216,6 +217,11 @@ def main():
     else:
         print(report.text(result, verdicts))
         say(f"too short to see whether rows and memory stay: only what must never fail was judged, {failed} failed")
+    if not given.former and not is_asked:
+        if failed:
+            say(f"the samples are in {given.result}")
+        else:
+            os.unlink(given.result)
     return 1 if failed else 0
 
 

@@ -12,8 +12,9 @@ def line(sample):
     bad = {name: count for name, count in judge.outcomes([sample]).items() if name != "done" and count}
     return (f"{sample['at'] / 60:5.1f} min: {done:.0f} journeys/s, p50 {p50:.1f} ms, p99 {p99:.1f} ms, "
             f"{sample['resident'] / MIB:.1f} MiB, {sample['handles']} handles, "
-            f"{sum(sample['actors'].values())} actors, {sum(judge.bounded_rows(sample).values())} rows, {sample['overdue']} overdue, backlog "
-            f"{sample['load']['backlog']}, server {sample['server']:.2f} cores {bad or ''} {said(sample)}").rstrip()
+            f"{sum(sample['actors'].values())} actors, {sum(judge.bounded_rows(sample).values())} rows, "
+            f"{sample['overdue']} overdue, backlog {sample['load']['backlog']}, server "
+            f"{sample['server']:.2f} cores {bad or ''} {said(sample)}").rstrip()
 
 
 def said(sample):
@@ -35,8 +36,8 @@ def lines(result, verdicts):
     where = ("Server and load ran on whichever core was free." if about["server_core"] is None else
              f"The server ran on core {about['server_core']} alone, the load on the others.")
     yield (f"**{result['minutes']:g} minutes at {result['rate']:.0f} journeys a second, {total['done']:,} journeys "
-           f"done, {total['failed']:,} failed, {total['refused'] + total['busy']:,} refused or turned away. {len(verdicts)} "
-           f"figures were judged, {len(failed)} did not hold.**\n")
+           f"done, {total['failed']:,} failed, {total['refused'] + total['busy']:,} refused or turned away. "
+           f"{len(verdicts)} figures were judged, {len(failed)} did not hold.**\n")
     yield (f"{where} With as many journeys as go at once it did {bears['rate']:.0f} a second, the server with "
            f"{bears['server']:.2f} cores and the load with {bears['generator']:.2f}; the load is "
            f"{100 * result['rate'] / bears['rate']:.0f} % of that, begun at fixed intervals whatever the answers take, "

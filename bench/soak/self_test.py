@@ -24,12 +24,13 @@ def level(seed=1):
                      "listings": 5000 + 5 * number, "names": near(700), "outbox": near(3),
                      "security_log": 9000 * number},
             "overdue": near(100), "database": number * MIB, "wal": 8 * MIB, "server": 0.7, "generator": 0.2,
-            "mails": 0, "faults": {"restarts": 0}, "load": {
+            "mails": 0, "faults": {"restarts": 0},
+            "load": {
                 "registered": 5 * number, "backlog": 0, "said": {},
                 "journeys": {"code": {"outcomes": {"done": 3000}, "buckets": {"120": 2900, "200": 100}}}},
         })
-    about = {"engine": "SQLite", "date": "", "cores": 2, "processor": "", "load": 0.0, "version": "", "build": "", "commit": "",
-             "seed": seed, "server_core": 0, "people": 1, "organizations": 1}
+    about = {"engine": "SQLite", "date": "", "cores": 2, "processor": "", "load": 0.0, "version": "", "build": "",
+             "commit": "", "seed": seed, "server_core": 0, "people": 1, "organizations": 1}
     bears = {"rate": 429.0, "server": 1.0, "generator": 0.5}
     return {"about": about, "bears": bears, "rate": 300.0, "minutes": MINUTES, "samples": samples, "exit": 0,
             "panics": 0}
