@@ -276,10 +276,12 @@ class Journeys:
             end = self.dice.random()
             if end >= 0.7:
                 return
-            held = (yield from self.request("GET", "/me/approvals", session=session)).json()
-            approval = next(one["id"] for one in held["items"] if one["binding_message"] == message)
+            held = yield from self.request("GET", "/me/approvals", session=session)
+            shown = [one["id"] for one in held.json()["items"] if one["binding_message"] == message]
+            if not shown:
+                raise Unexpected("the request is not among the approvals", held)
             decision = {"decision": "approve" if end < 0.5 else "deny"}
-            yield from self.request("POST", f"/me/approvals/{approval}", data=decision, session=session)
+            yield from self.request("POST", f"/me/approvals/{shown[0]}", data=decision, session=session)
             poll = {"grant_type": scene.CIBA_GRANT, "auth_req_id": asked["auth_req_id"]}
             yield from self.token(poll, "agent", wanted=(200,) if end < 0.5 else (400,))
         finally:

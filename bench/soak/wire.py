@@ -212,7 +212,7 @@ class Loop:
         for connection in ready:
             try:
                 answer = connection.receive()
-            except OSError as error:
+            except (OSError, ValueError) as error:
                 self.lost(connection, error)
                 continue
             if answer is not None:
@@ -235,6 +235,10 @@ class Loop:
         except Unexpected as unexpected:
             self.tally.complain(f"{connection.name}: {unexpected}")
             self.end(connection, unexpected.outcome)
+        except (KeyError, TypeError, ValueError) as error:
+            # The answer is not what it should be.
+            self.tally.complain(f"{connection.name}: {error!r}")
+            self.end(connection, "failed")
         else:
             try:
                 connection.send(request)
