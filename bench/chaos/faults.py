@@ -4,6 +4,8 @@ import os
 import threading
 import time
 
+import checker
+import plan
 from index import CLOCK_SECONDS
 from machine import say
 from plan import KINDS
@@ -30,9 +32,9 @@ class Faults:
             found["clock-back"] = found["clock-ahead"] = world.clocks.why_not
         return found
 
-    def follow(self, plan, begins):
+    def follow(self, drawn, begins):
         """Does what the plan says, each fault at its time on a thread of its own."""
-        for fault in plan:
+        for fault in drawn:
             wait = begins + fault.at - time.monotonic()
             if wait > 0 and self.world.is_over.wait(wait):
                 return
@@ -186,3 +188,27 @@ class Faults:
 
     def clock_ahead(self, fault):
         self._moved(fault, 1.0 + fault.measure * (CLOCK_SECONDS - 1.0))
+
+
+class Strikes:
+    """The course of a run with faults."""
+
+    def __init__(self, world, given, seed):
+        self.faults = Faults(world)
+        self.failed = self.faults.failed
+        self.left_out = self.faults.left_out()
+        for kind, why in self.left_out.items():
+            say(f"left out: {kind}, because {why}")
+        left_out = set(self.left_out)
+        if given.only:
+            left_out |= {kind for kind in KINDS if kind not in given.only}
+        self.drawn = plan.draw(seed, given.faults, given.minutes, given.nodes, left_out)
+        self.name = f"{len(self.drawn)} faults over {given.minutes} minutes by seed {seed}"
+
+    def run(self):
+        self.faults.follow(self.drawn, time.monotonic())
+        self.faults.join()
+
+    def result(self, lines):
+        _, struck = checker.counted(lines)
+        return {"faults": len(self.drawn), "struck": dict(struck), "left_out": self.left_out}

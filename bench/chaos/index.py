@@ -215,5 +215,15 @@ class Index:
         return any(kind == "clock-back" and began <= operation.ended and operation.began <= ended
                    for began, ended, kind in self.faults)
 
+    def replacements(self):
+        """Which node was being replaced in an upgrade, from its SIGTERM until the next process on it was ready."""
+        found, open_ones = [], {}
+        for fact in self.facts.get("replacement", []):
+            if fact["phase"] == "begins":
+                open_ones[fact["node"]] = fact["at"]
+            elif fact["node"] in open_ones:
+                found.append((fact["node"], open_ones.pop(fact["node"]), fact["at"]))
+        return found + [(node, began, math.inf) for node, began in open_ones.items()]
+
     def near_fault(self, operation, after=40.0):
         return any(began <= operation.ended and operation.began <= ended + after for began, ended, _ in self.faults)

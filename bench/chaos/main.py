@@ -1,4 +1,4 @@
-"""Chaos: faults at random while clients run, and a checker that reads their history. See bin/chaos."""
+"""Chaos: faults at random, or an upgrade, while clients run, and a checker that reads their history. See bin/chaos."""
 
 import argparse
 import json
@@ -12,7 +12,8 @@ import time
 
 import checker
 import plan
-from faults import Faults
+import upgrade
+from faults import Strikes
 from history import read
 from machine import bring_up_loopback, say
 from nodes import wait_for
@@ -30,6 +31,8 @@ def arguments():
     given.add_argument("--nodes", type=int, default=3, choices=range(2, 8))
     given.add_argument("--pause", type=float, default=1.0, help="how long clients pause between rounds, as a factor")
     given.add_argument("--only", action="append", default=[], metavar="KIND", help="faults of this kind alone")
+    given.add_argument("--former", metavar="FILE",
+                       help="play no faults but an upgrade of all nodes from the version of this binary")
     given.add_argument("--plan", action="store_true", help="print the plan and do nothing")
     given.add_argument("--check", metavar="FILE", help="judge a history file and do nothing else")
     given.add_argument("--self-test", action="store_true", help="see that each violation is found, in seconds")
@@ -38,7 +41,12 @@ def arguments():
     given.add_argument("--keep", action="store_true", help="keep the folder of the run")
     given.add_argument("--find-postgres", action="store_true", help=argparse.SUPPRESS)
     given.add_argument("--namespaces", default="", help=argparse.SUPPRESS)
-    return given.parse_args()
+    found = given.parse_args()
+    if found.former and found.only:
+        given.error("--former plays an upgrade and no faults: --only says nothing there")
+    if found.former and not found.plan and not os.access(found.former, os.X_OK):
+        given.error(f"{found.former} is no program")
+    return found
 
 
 def run(given, seed):
@@ -47,7 +55,8 @@ def run(given, seed):
     namespaces = set(filter(None, given.namespaces.split(",")))
     if "net" in namespaces and not bring_up_loopback():
         raise SystemExit("chaos: the loopback interface of the network namespace could not be brought up")
-    world = World(os.environ["PORTEIRO_BINARY"], find_programs(), seed, namespaces, given.nodes, given.pause)
+    world = World(os.environ["PORTEIRO_BINARY"], find_programs(), seed, namespaces, given.nodes, given.pause,
+                  given.former)
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: (stop.set(), world.is_over.set()))
@@ -65,33 +74,23 @@ def run(given, seed):
 
 
 def play(world, given, seed, stop):
-    from world import WORKERS
-
-    faults = Faults(world)
-    left_out = faults.left_out()
-    if given.only:
-        left_out |= {kind: "not asked for" for kind in plan.KINDS if kind not in given.only and kind not in left_out}
-    for kind, why in left_out.items():
-        if why != "not asked for":
-            say(f"left out: {kind}, because {why}")
-    drawn = plan.draw(seed, given.faults, given.minutes, given.nodes, left_out)
-    workers = [kind(world, name) for name, kind in WORKERS.items()]
+    course = (upgrade.Upgrade if given.former else Strikes)(world, given, seed)
     failed = []
+    workers = course.workers = [kind(world, name) for name, kind in world.workers.items()]
     threads = [threading.Thread(target=guarded, args=(one, failed), name=one.name, daemon=True) for one in workers]
     for thread in threads:
         thread.start()
     # Without faults first: a client that gets nowhere then has found no fault's doing.
     if wait_for("a first round of every client", 60, lambda: all(one.rounds for one in workers)):
-        say(f"{len(drawn)} faults over {given.minutes} minutes by seed {seed}")
-        faults.follow(drawn, time.monotonic())
-        faults.join()
+        say(course.name)
+        course.run()
         if stop.is_set():
             raise SystemExit("chaos: stopped")
-        say("no more faults")
+        say("nothing more is done to the nodes")
         come_back(world, workers)
     else:
         idle = [one.name for one in workers if not one.rounds]
-        failed.append(f"{', '.join(idle)} got nowhere before the first fault; no fault was done")
+        failed.append(f"{', '.join(idle)} got nowhere before anything was done to the nodes")
     world.is_over.set()
     for thread in threads:
         thread.join(60)
@@ -100,13 +99,12 @@ def play(world, given, seed, stop):
     world.look_at_the_end(OUTBOX_SECONDS)
     world.history.fact("finished")
     lines = read(world.history.file.name)
-    operations, struck = checker.counted(lines)
+    operations, _ = checker.counted(lines)
     return {
-        "seed": seed, "faults": len(drawn), "minutes": given.minutes, "nodes": given.nodes,
-        "struck": dict(struck), "left_out": {kind: why for kind, why in left_out.items() if why != "not asked for"},
+        "seed": seed, "minutes": given.minutes, "nodes": given.nodes, "disk": world.disk.kind,
         "operations": {f"{do} {outcome}": number for (do, outcome), number in sorted(operations.items())},
-        "rounds": {one.name: one.rounds for one in workers}, "disk": world.disk.kind,
-        "violations": [vars(one) for one in checker.judge(lines)], "failed": faults.failed + failed,
+        "rounds": {one.name: one.rounds for one in workers}, **course.result(lines),
+        "violations": [vars(one) for one in checker.judge(lines)], "failed": course.failed + failed,
     }
 
 
@@ -134,15 +132,19 @@ def come_back(world, workers):
 
 
 def tell(result):
-    for name in ("struck", "left_out", "rounds", "operations"):
-        print(f"{name}:")
-        for key, value in sorted(result[name].items()):
-            print(f"  {key}: {value}")
+    for name in ("struck", "left_out", "rollback", "rounds", "operations"):
+        if name in result:
+            print(f"{name}:")
+            for key, value in sorted(result[name].items()):
+                print(f"  {key}: {value}")
+    for one in result.get("stages", []):
+        print("  ".join(f"{key}: {value}" for key, value in one.items()))
     for one in result["violations"][:200]:
         print(f"VIOLATION {one['rule']}: {one['text']} (lines {', '.join(map(str, one['lines']))})")
     for one in result["failed"]:
         print(f"FAILED {one}")
-    print(f"seed {result['seed']}: {sum(result['struck'].values())} faults, "
+    done = f"{sum(result['struck'].values())} faults" if "struck" in result else f"migrated {result['migrated']}"
+    print(f"seed {result['seed']}: {done}, "
           f"{sum(result['operations'].values())} operations, {len(result['violations'])} violations")
 
 
@@ -157,10 +159,13 @@ def main():
     if given.check:
         return checker.main([given.check])
     seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1 << 31)
-    print(f"seed {seed}: bin/chaos --seed {seed} --faults {given.faults} --minutes {given.minutes}", flush=True)
+    asked = f"--former {given.former}" if given.former else f"--faults {given.faults}"
+    print(f"seed {seed}: bin/chaos --seed {seed} {asked} --minutes {given.minutes}", flush=True)
     if given.plan:
-        for fault in plan.draw(seed, given.faults, given.minutes, given.nodes):
-            print(fault.line())
+        drawn = (upgrade.draw(seed, given.minutes, given.nodes) if given.former
+                 else plan.draw(seed, given.faults, given.minutes, given.nodes))
+        for step in drawn:
+            print(step.line())
         return 0
     result = run(given, seed)
     tell(result)

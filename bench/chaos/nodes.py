@@ -31,12 +31,16 @@ enabled = false
 # So long a node may take from its start to its first answer while nothing is wrong.
 START_SECONDS = 60.0
 
+# A drain takes 28 seconds at most (docs/operating.md, "Starting and stopping"); the rest is for a busy machine.
+DRAIN_SECONDS = 45.0
+
 
 class Node:
     """One process, or the place of one that was killed."""
 
     def __init__(self, installation, index, store):
         self.installation = installation
+        self.binary = installation.binary
         self.index = index
         self.store = store
         self.port, self.operator = free_port(), free_port()
@@ -45,6 +49,7 @@ class Node:
         self.was_killed = False
         self.is_stopped = False
         self.has_served = False
+        self.last_code = None
         self.lock = threading.RLock()
         self.log_path = os.path.join(installation.folder, f"node-{index}.log")
         self.log = open(self.log_path, "ab")
@@ -55,6 +60,7 @@ class Node:
             if self.is_running():
                 return
             self.was_killed = self.has_served = False
+            self.last_code = None
             variables = {
                 "PORTEIRO_LISTEN": f"127.0.0.1:{self.port}",
                 "PORTEIRO_OPERATOR__LISTEN": f"127.0.0.1:{self.operator}",
@@ -62,7 +68,7 @@ class Node:
                 **self.installation.clock_of(self.index),
             }
             self.process = subprocess.Popen(
-                [self.installation.binary, "serve", "--config", "porteiro.toml"],
+                [self.binary, "serve", "--config", "porteiro.toml"],
                 cwd=self.installation.folder, env=self.installation.variables(variables),
                 stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, start_new_session=True,
             )
@@ -77,6 +83,19 @@ class Node:
             if self.is_running():
                 send_signal([self.process.pid], signal.SIGKILL)
                 self.process.wait()
+
+    def drain(self):
+        """Ends it as an operator does, and returns its exit code; nothing where it did not end in time."""
+        with self.lock:
+            self.is_wanted = False
+            process = self.process
+            if not self.is_running():
+                return self.last_code
+            send_signal([process.pid], signal.SIGTERM)
+        try:
+            return process.wait(DRAIN_SECONDS)
+        except subprocess.TimeoutExpired:
+            return None
 
     def stop(self):
         with self.lock:
@@ -114,7 +133,14 @@ class Node:
             if self.process is None or not self.is_wanted or self.was_killed or self.process.poll() is None:
                 return None
             code, self.process = self.process.returncode, None
+            self.last_code = code
             return code
+
+    def said_since(self, offset):
+        """What its log says from a place in it on."""
+        with open(self.log_path, "rb") as file:
+            file.seek(offset)
+            return file.read().decode("utf-8", "replace")
 
     def panics(self):
         """The lines of its log that tell of a panic."""
@@ -146,9 +172,9 @@ class Installation:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PORTEIRO_", "PG"))}
         return kept | {"PORTEIRO_LOG": "info"} | more
 
-    def run(self, *arguments, seconds=60):
+    def run(self, *arguments, seconds=60, binary=None):
         """Runs a command and returns its exit code, or nothing where it did not end in time, and what it printed."""
-        command = [self.binary, *arguments, "--config", "porteiro.toml"]
+        command = [binary or self.binary, *arguments, "--config", "porteiro.toml"]
         if arguments[:2] == ("keys", "generate"):
             command = [self.binary, *arguments]
         try:

@@ -1,4 +1,9 @@
-"""Writes reports to standard output: report.py runs RESULT… of the long run, report.py bugs RESULT… of planted bugs."""
+"""Writes reports to standard output.
+
+report.py runs RESULT…           of the long run
+report.py bugs RESULT…           of planted bugs
+report.py upgrade FORMER RESULT  of an upgrade from the commit FORMER
+"""
 
 import json
 import subprocess
@@ -67,7 +72,57 @@ def bugs(results):
         yield f"| {one['name']} | {one['why']} | {seed} | {', '.join(one['found'])} |"
 
 
+OUTCOMES = ("ok", "refused", "busy", "unknown", "unsent")
+
+
+def upgrade(former, result):
+    """An upgrade: what clients were answered while which versions served, and what came of a rollback."""
+    stages = result["stages"]
+    both = [stage for stage in stages if len(set(stage["versions"])) > 1]
+    lost = {name: sum(stage[name] for stage in both) for name in ("busy", "unknown", "unsent")}
+    yield "# Upgrades\n"
+    yield (f"What `bench/long/rolling-upgrade` did: {result['nodes']} nodes of commit `{former}` (the former version) on one "
+           f"new PostgreSQL database, replaced one by one by commit `{commit()}` (this version), while clients of every grant, of "
+           f"flows, SCIM, `/api` and single sign-on ran. Seed `{result['seed']}`, {result['minutes']} minutes.\n")
+    yield (f"**{sum(result['operations'].values())} operations, {len(result['violations'])} violations.** Migrations that ran: "
+           f"{result['migrated']}. While both versions served, of {sum(total(stage) for stage in both)} requests "
+           f"{lost['unsent']} were not sent, because nobody listened on the port of the node that was being replaced; "
+           f"{lost['busy']} were answered 503, and of {lost['unknown']} the outcome was unknown.\n")
+    yield rolled_back(result["rollback"]) + "\n"
+    yield "| stage | nodes | seconds | ok | refused | busy | unknown | not sent |\n|---|---|---|---|---|---|---|---|"
+    for stage in stages:
+        cells = " | ".join(str(stage[name]) for name in OUTCOMES)
+        yield f"| {stage['name']} | {', '.join(stage['versions'])} | {stage['seconds']} | {cells} |"
+    yield ("\nThe nodes are those that a stage begins with. `refused` is what clients ask for that they must not have, such as a code a "
+           "second time. The clients ask nodes themselves: a balancer that looks at `/readyz` sends nothing to a node that drains.\n")
+    yield "| client | rounds |\n|---|---|"
+    for name, rounds in sorted(result["rounds"].items()):
+        yield f"| {name} | {rounds} |"
+    for violation in result["violations"]:
+        yield f"\nVIOLATION {violation['rule']}: {violation['text']}"
+    for text in result["failed"]:
+        yield f"\nFAILED: {text}"
+    yield ("\nWhat is judged is in `bench/chaos/rules.py`; what was done to the nodes, in `bench/chaos/upgrade.py`.")
+
+
+def total(stage):
+    return sum(stage[name] for name in OUTCOMES)
+
+
+def rolled_back(rollback):
+    if not rollback:
+        return "No node was put back to the former version."
+    if rollback["serves"]:
+        return ("Rollback: a node that was put back to the former version served beside two of this one, and its `porteiro log verify` "
+                "proved the log that both had written.")
+    return f"Rollback: the former version refused to serve with exit code {rollback['code']}: `{rollback['said']}`."
+
+
 def main(arguments):
+    if len(arguments) == 3 and arguments[0] == "upgrade":
+        for text in upgrade(arguments[1], load(arguments[2])):
+            print(text)
+        return 0
     if len(arguments) < 2 or arguments[0] not in ("runs", "bugs"):
         print(__doc__, file=sys.stderr)
         return 2

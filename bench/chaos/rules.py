@@ -160,6 +160,23 @@ def server_error(index):
 
 
 @rule
+def turned_away(index):
+    """While nodes are replaced one by one, a request is lost only where nobody listens: before it is sent."""
+    away = index.replacements()
+    if not away:
+        return
+    for operation in index.operations:
+        if operation.outcome in ("ok", "refused"):
+            continue
+        is_away = any(node == operation.get("node") and began <= operation.ended and operation.began <= ended
+                      for node, began, ended in away)
+        if operation.outcome != "unsent" or not is_away:
+            where = "which was being replaced" if is_away else "which was not being replaced"
+            yield Violation("turned_away", f"{operation.do} was {operation.outcome} at node {operation.get('node')}, "
+                            f"{where}", [operation.number])
+
+
+@rule
 def log_broken(index):
     """The chain of the security log is whole."""
     for fact in index.facts.get("log_verified", []):

@@ -36,6 +36,9 @@ class Sample:
         self.at += seconds
         self.line("fault", kind=kind, target=0, phase="ends", number=number)
 
+    def replace(self, phase, node=0):
+        self.fact("replacement", node=node, phase=phase)
+
     def wait(self, seconds):
         self.at += seconds
 

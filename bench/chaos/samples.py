@@ -265,6 +265,37 @@ def a_500_that_says_something_else(made):
     made.do("spend", "unknown", {"status": 500, "says_unknown": False, "text": "a page"})
 
 
+@sample()
+def a_node_that_is_replaced_is_not_there_for_a_while(made):
+    begun(made)
+    made.replace("begins")
+    made.do("begin", "unsent")
+    made.use()
+    made.replace("ends")
+    made.refresh(1)
+
+
+@sample("turned_away")
+def nobody_listens_after_a_replacement(made):
+    made.replace("begins")
+    made.replace("ends")
+    made.do("begin", "unsent")
+
+
+@sample("turned_away")
+def a_request_that_a_drain_cut_off(made):
+    made.replace("begins")
+    made.do("begin", "unknown")
+    made.replace("ends")
+
+
+@sample("turned_away")
+def a_node_that_is_busy_because_another_is_replaced(made):
+    made.replace("begins", node=1)
+    made.do("begin", "busy", {"status": 503})
+    made.replace("ends", node=1)
+
+
 @sample("log_broken")
 def a_log_that_does_not_prove_itself(made):
     made.finish(log=1)

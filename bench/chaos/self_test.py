@@ -9,6 +9,7 @@ import threading
 import bugs
 import checker
 import plan
+import upgrade
 from proxy import Proxy
 from samples import BAD, GOOD
 
@@ -44,6 +45,32 @@ def plans():
         if fault.at < last.get(thing, 0.0):
             yield f"two faults strike {thing} at once"
         last[thing] = fault.at + fault.length
+
+
+def upgrades():
+    steps = upgrade.draw(7, 1.0, 3)
+    if steps != upgrade.draw(7, 1.0, 3):
+        yield "the same seed makes another upgrade"
+    if all(upgrade.draw(seed, 1.0, 3) == steps for seed in range(8, 18)):
+        yield "every seed makes the same upgrade"
+    done = [step for step in steps if step.kind != "serve"]
+    if [step.kind for step in done] != ["migrate", *["replace"] * 3, "put-back", "replace"]:
+        yield f"the steps of an upgrade are {[step.kind for step in done]}"
+    elif {step.node for step in done[1:4]} != {0, 1, 2} or done[4].node != done[5].node:
+        yield "not every node is replaced once, or another is put back than is replaced again"
+    if any(one.kind == other.kind for one, other in zip(steps, steps[1:])) or steps[-1].kind != "serve":
+        yield "clients do not run between any two steps"
+    if abs(sum(step.seconds for step in steps) - 60.0) > 0.01:
+        yield "an upgrade of one minute does not take one"
+    names = sorted(os.listdir(upgrade.MIGRATIONS))
+    for name in names:
+        if not 1 <= upgrade.oldest_compatible(name) <= int(name[:4]):
+            yield f"{name} is compatible with {upgrade.oldest_compatible(name)}"
+    lines = BAD["a_request_that_a_drain_cut_off"][1]()
+    lines.insert(0, {"n": 0, "at": 0.0, "what": "fact", "fact": "stage", "name": "one", "versions": []})
+    rows = upgrade.stages(lines)
+    if [(row["unknown"], row["ok"]) for row in rows] != [(1, 0)]:
+        yield f"the stages of a small history are {rows}"
 
 
 def echo():
@@ -125,7 +152,7 @@ def planted():
 
 def main():
     failed = 0
-    for part in (histories, plans, links, planted):
+    for part in (histories, plans, upgrades, links, planted):
         said = list(part())
         failed += len(said)
         print(f"{part.__name__}: {'good' if not said else 'NOT GOOD'}")

@@ -13,6 +13,7 @@ from clients.code import Code
 from clients.device import Device
 from clients.exchange import Exchange
 from clients.flows import Flows, addressees
+from clients.held import Held
 from clients.keys import Keys
 from clients.levers import Levers
 from clients.machine import Machine
@@ -39,8 +40,12 @@ PERMISSIONS = ("accounts:*", "apikeys:*", "audit:*", "memberships:*", "roles:*",
 
 
 class World:
-    def __init__(self, binary, programs, seed, namespaces, nodes, pause):
+    """`former` is the binary of the version that all nodes begin with, where an upgrade is played."""
+
+    def __init__(self, binary, programs, seed, namespaces, nodes, pause, former=None):
         self.binary, self.programs, self.seed = os.path.abspath(binary), programs, seed
+        self.former = os.path.abspath(former) if former else None
+        self.workers = WORKERS | ({"held": Held} if former else {})
         self.namespaces, self.count, self.pause = namespaces, nodes, pause
         self.is_over, self.is_calm = threading.Event(), threading.Event()
         # Where the server's user may go, be TMPDIR what it is.
@@ -76,7 +81,8 @@ class World:
         issuer = f"http://localhost:{free_port()}"
         # Commands reach the database themselves: they are no fault's target.
         store = f"postgres://porteiro@127.0.0.1:{self.postgres.port}/porteiro"
-        self.installation = Installation(self.binary, self._folder("installation"), issuer, store, self.clocks)
+        first = self.former or self.binary
+        self.installation = Installation(first, self._folder("installation"), issuer, store, self.clocks)
         self.mails = self.installation.mails
         self.installation.succeed("keys", "generate", "--keys", "keys")
 
@@ -99,7 +105,7 @@ class World:
         self.upstream = Wire([("127.0.0.1", port)], f"localhost:{port}", self.history)
 
     def _provision(self):
-        emails = [f"{name}@acme.test" for name in WORKERS]
+        emails = [f"{name}@acme.test" for name in self.workers]
         logout = f"http://127.0.0.1:{self.receiver.port}/logout"
         self.installation.apply(provisioning(emails, logout, connection(self.other.issuer)))
         key = ("apikey", "create", "--organization", "acme", "--name")
@@ -122,8 +128,11 @@ class World:
             node.start()
             if not wait_for(f"node {node.index}", 60, node.is_ready):
                 raise SystemExit(f"chaos: node {node.index} did not start: {tail(node.log_path)}")
-        self.wire = Wire([link.listen for link in self.client_links], urllib.parse.urlsplit(
-            self.installation.issuer).netloc, self.history)
+        # A link takes a connection before the node does: that nobody listens must reach the client in an upgrade.
+        doors = [link.listen for link in self.client_links]
+        if self.former:
+            doors = [("127.0.0.1", node.port) for node in self.nodes]
+        self.wire = Wire(doors, urllib.parse.urlsplit(self.installation.issuer).netloc, self.history)
         self.keeper = Keeper(self.nodes, self.history)
         self.keeper.start()
         self.closing.append(self.keeper.stop)
