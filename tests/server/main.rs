@@ -179,6 +179,7 @@ mod request_objects;
 mod required_assurance;
 mod reserved_names;
 mod revoked_meanwhile;
+mod rollback;
 mod rotation;
 mod rows;
 mod scim_attacks;

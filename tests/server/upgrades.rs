@@ -11,6 +11,7 @@ use crate::{
 use porteiro::{domain::Timestamp, server::Issuer};
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeMap,
     fs,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -31,13 +32,41 @@ fn known(store: &Path) -> Value {
     serde_json::from_slice(&fs::read(store.join("known.json")).unwrap()).unwrap()
 }
 
+/// The store of the version before this one.
+fn former() -> PathBuf {
+    stores().into_iter().max_by_key(|store| known(store)["at"].as_i64()).unwrap()
+}
+
+/// Writes a store into a file.
+fn write_down(store: &Path, file: &Path) {
+    let sql = fs::read_to_string(store.join("store.sql")).unwrap();
+    rusqlite::Connection::open(file).unwrap().execute_batch(&sql).unwrap();
+}
+
+/// Each migration of a store, and from which one on a binary can work with its result.
+fn schema(file: &Path) -> Vec<(i64, i64)> {
+    let store = rusqlite::Connection::open(file).unwrap();
+    let sql = "SELECT version, oldest_compatible FROM schema_history ORDER BY version";
+    let mut statement = store.prepare(sql).unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+/// The highest revision of each kind of entity.
+fn revisions(file: &Path) -> BTreeMap<String, i64> {
+    let store = rusqlite::Connection::open(file).unwrap();
+    let mut statement =
+        store.prepare("SELECT kind, MAX(revision) FROM entities GROUP BY kind").unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
 /// Starts this version on the store of another, a minute after it was written.
 async fn open(store: &Path) -> (TestServer, Value) {
     let known = known(store);
     let folder = test_folder();
     let file = folder.path().join("porteiro.db");
-    let sql = fs::read_to_string(store.join("store.sql")).unwrap();
-    rusqlite::Connection::open(&file).unwrap().execute_batch(&sql).unwrap();
+    write_down(store, &file);
     let keys = folder.path().join("keys");
     fs::create_dir(&keys).unwrap();
     for key in fs::read_dir(store.join("keys")).unwrap() {
@@ -139,4 +168,44 @@ async fn clients_keys_and_people_from_before_are_known() {
         assert_eq!(refused.json()["error"], json!("invalid_scope"), "{refused:?}");
         server.stop().await;
     }
+}
+
+/// What lets nodes of both versions serve on one database, and the former be put back.
+#[tokio::test]
+async fn the_former_version_can_work_with_the_schema_that_this_one_makes_of_its_store() {
+    let folder = test_folder();
+    let file = folder.path().join("porteiro.db");
+    write_down(&former(), &file);
+    let (known, _) = *schema(&file).last().unwrap();
+    let url = format!("sqlite://{}", file.display());
+    porteiro::store::migrate(&url, Timestamp::from_millis(0)).await.unwrap();
+    for (version, oldest) in schema(&file) {
+        assert!(oldest <= known, "migration {version} needs a binary that knows {oldest}");
+    }
+}
+
+/// A kind whose revision is raised is one that a former node answers 503 about: its operator must have read of that.
+#[tokio::test]
+async fn what_this_version_writes_the_former_one_reads_unless_the_page_on_rollbacks_names_it() {
+    let (server, known) = open(&former()).await;
+    let file = PathBuf::from(server.url.strip_prefix("sqlite://").unwrap());
+    let folder = test_folder();
+    let written = folder.path().join("former.db");
+    write_down(&former(), &written);
+    let of = |name: &str| text(&known[name]).to_owned();
+    server.sign_in("ana@acme.test").await;
+    assert_eq!(server.refresh("web", &of("refresh_token")).await.status, 200);
+    let (code, callback) = (of("code"), callback("web"));
+    assert_eq!(server.token_as("web", &redeeming(&code, &callback)).await.status, 200);
+    device::allow(*server, &of("waiting_user_code"), "bruno@acme.test").await;
+    ciba::say(&server, &of("session"), "approve").await;
+    assert_eq!(ciba::poll(*server, "agent", &of("auth_req_id")).await.status, 200);
+    let page = fs::read_to_string("docs/operating.md").unwrap();
+    let rollback = page.split("\n### Rollback\n").nth(1).unwrap().split("\n#").next().unwrap();
+    let before = revisions(&written);
+    for (kind, revision) in revisions(&file) {
+        let read = before.get(&kind).is_none_or(|known| revision <= *known);
+        assert!(read || rollback.contains(&format!("`{kind}`")), "{kind}: revision {revision}");
+    }
+    server.stop().await;
 }
