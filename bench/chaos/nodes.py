@@ -73,6 +73,12 @@ class Node:
                 stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, start_new_session=True,
             )
 
+    def start_again(self):
+        """Starts it unless it was ended meanwhile by somebody who starts it when they want it."""
+        with self.lock:
+            if self.is_wanted:
+                self.start()
+
     def is_running(self):
         return self.process is not None and self.process.poll() is None
 
@@ -223,7 +229,7 @@ class Keeper:
                 self.history.fact("node_ended", node=node.index, code=code, served=node.has_served)
                 # A node that cannot reach its database says so and does not start.
                 if not self.is_over.wait(0.5):
-                    node.start()
+                    node.start_again()
 
     def stop(self):
         self.is_over.set()

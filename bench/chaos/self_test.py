@@ -67,7 +67,7 @@ def upgrades():
         if not 1 <= upgrade.oldest_compatible(name) <= int(name[:4]):
             yield f"{name} is compatible with {upgrade.oldest_compatible(name)}"
     lines = BAD["a_request_that_a_drain_cut_off"][1]()
-    lines.insert(0, {"n": 0, "at": 0.0, "what": "fact", "fact": "stage", "name": "one", "versions": []})
+    lines.insert(0, {"n": 0, "at": 0.0, "what": "fact", "fact": "stage", "done": "one", "versions": []})
     rows = upgrade.stages(lines)
     if [(row["unknown"], row["ok"]) for row in rows] != [(1, 0)]:
         yield f"the stages of a small history are {rows}"

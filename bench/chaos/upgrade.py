@@ -81,7 +81,7 @@ class Upgrade:
 
     def stage(self, name):
         """Notes what is done from now on, and which versions serve."""
-        self.world.history.fact("stage", name=name, versions=list(self.versions))
+        self.world.history.fact("stage", done=name, versions=list(self.versions))
 
     def fail(self, text):
         say(text)
@@ -211,7 +211,7 @@ def stages(lines):
     found = []
     for place, stage in enumerate(begun):
         until = begun[place + 1]["at"] if place + 1 < len(begun) else end
-        row = {"name": stage["name"], "versions": stage["versions"], "seconds": round(until - stage["at"], 1),
+        row = {"name": stage["done"], "versions": stage["versions"], "seconds": round(until - stage["at"], 1),
                "ok": 0, "refused": 0, "busy": 0, "unknown": 0, "unsent": 0}
         for operation in index.operations:
             if stage["at"] <= operation.began < until:
