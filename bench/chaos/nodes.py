@@ -96,7 +96,7 @@ class Node:
             self.is_wanted = False
             process = self.process
             if not self.is_running():
-                return self.last_code
+                return self.last_code if process is None else process.returncode
             send_signal([process.pid], signal.SIGTERM)
         try:
             return process.wait(DRAIN_SECONDS)

@@ -79,15 +79,15 @@ def upgrade(former, result):
     """An upgrade: what clients were answered while which versions served, and what came of a rollback."""
     stages = result["stages"]
     both = [stage for stage in stages if len(set(stage["versions"])) > 1]
-    lost = {name: sum(stage[name] for stage in both) for name in ("busy", "unknown", "unsent")}
+    lost = {name: sum(stage[name] for stage in stages) for name in ("busy", "unknown", "unsent")}
     yield "# Upgrades\n"
     yield (f"What `bench/long/rolling-upgrade` did: {result['nodes']} nodes of commit `{former}` (the former version) on one "
            f"new PostgreSQL database, replaced one by one by commit `{commit()}` (this version), while clients of every grant, of "
            f"flows, SCIM, `/api` and single sign-on ran. Seed `{result['seed']}`, {result['minutes']} minutes.\n")
     yield (f"**{sum(result['operations'].values())} operations, {len(result['violations'])} violations.** Migrations that ran: "
-           f"{result['migrated']}. While both versions served, of {sum(total(stage) for stage in both)} requests "
-           f"{lost['unsent']} were not sent, because nobody listened on the port of the node that was being replaced; "
-           f"{lost['busy']} were answered 503, and of {lost['unknown']} the outcome was unknown.\n")
+           f"{result['migrated']}. {sum(total(stage) for stage in both)} requests began while both versions served. From the first "
+           f"stage to the last {lost['unsent']} were not sent, because nobody listened on the port of a node that was being "
+           f"replaced; {lost['busy']} were answered 503, and of {lost['unknown']} the outcome was unknown.\n")
     yield rolled_back(result["rollback"]) + "\n"
     yield "| stage | nodes | seconds | ok | refused | busy | unknown | not sent |\n|---|---|---|---|---|---|---|---|"
     for stage in stages:

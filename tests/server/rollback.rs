@@ -85,9 +85,13 @@ async fn on_a_later_schema_that_is_not_compatible_nothing_runs_and_the_reason_is
         "the database needs a binary that knows migration 900; this one ends at {}",
         last_migration()
     );
-    for command in
-        [&["serve"][..], &["migrate"], &["migrate", "--dry-run"], &["apply", "file.toml"]]
-    {
+    for command in [
+        &["serve"][..],
+        &["migrate"],
+        &["migrate", "--dry-run"],
+        &["apply", "file.toml"],
+        &["log", "verify"],
+    ] {
         let refused = installation.run(command);
         assert_eq!(refused.status.code(), Some(78), "{command:?}: {}", said(&refused));
         assert!(said(&refused).contains(&sentence), "{command:?}: {}", said(&refused));
