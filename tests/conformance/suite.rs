@@ -98,11 +98,15 @@ pub fn get(url: &Url, name: &str) -> Option<String> {
 
 impl Suite {
     pub async fn open() -> Self {
-        Self::open_reaching(Fetcher::default()).await
+        Self::open_fetching(None).await
     }
 
     /// A server that fetches the documents of clients in this way.
-    pub async fn open_reaching(client_documents: Fetcher) -> Self {
+    pub async fn open_reaching(fetcher: Fetcher) -> Self {
+        Self::open_fetching(Some(fetcher)).await
+    }
+
+    async fn open_fetching(client_documents: Option<Fetcher>) -> Self {
         let sign_in = Some("https://login.example.com/".parse().unwrap());
         let links = Links { sign_in, ..Links::default() };
         let options =

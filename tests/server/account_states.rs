@@ -256,7 +256,7 @@ impl FaultInjection for Gate {
 async fn what_a_deleted_person_leaves_goes_in_bites_and_the_account_last() {
     const BLOCKED: usize = 230;
     let gate = Arc::new(Gate { left: i64::MAX.into(), committed: 0.into() });
-    let fault_injection = gate.clone();
+    let fault_injection: Option<Arc<dyn FaultInjection>> = Some(gate.clone());
     let server = TestServer::open_in(TestOptions { fault_injection, ..sweeping() }).await;
     let first = account(&server, ANA).await.unwrap();
     let mut commit = server.running().system().multi_commit(&Context::node());

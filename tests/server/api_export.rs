@@ -145,6 +145,7 @@ async fn an_export_breaks_off_when_its_organization_is_suspended() {
 #[tokio::test]
 async fn the_same_refusal_is_written_once_a_minute_with_how_often_it_was() {
     let server = directory().await;
+    server.on_one_node("each node counts the refusals that it answers");
     let api = Api::of(&server, "rita@acme.test", EVERYTHING).await;
     let refused =
         async || api.get("/api/organizations/other").await.problem(403, "other_organization");

@@ -3,6 +3,7 @@
 
 use crate::{
     http::Answer,
+    nodes::views_agree,
     person::{VERIFIER, asking, callback, claims, parameter, redirect, text},
     step_up::{code, dora},
     support::{INVOICES, TestServer, apply, form},
@@ -307,6 +308,7 @@ async fn what_a_person_has_lost_or_an_api_has_dropped_is_over_at_once() {
     let refused = server.refresh("web", text(&first["refresh_token"])).await;
     refused.refused(400, "invalid_grant");
     server.apply(&roles("manager")).await;
+    views_agree().await;
     assert_eq!(active(&first).await, true);
     let again = server.refresh("web", text(&first["refresh_token"])).await;
     assert_eq!(again.status, 200, "{again:?}");

@@ -2,6 +2,7 @@
 
 use crate::{
     http::Answer,
+    nodes::EACH_LIMITS,
     person::text,
     support::{SECRET, TestOptions, TestServer, basic, form},
 };
@@ -44,6 +45,7 @@ async fn fail(server: &TestServer, client: &str, from: &str) -> usize {
 #[tokio::test]
 async fn wrong_secrets_for_one_client_are_told_to_wait_and_the_right_one_never_is() {
     let server = server().await;
+    server.on_one_node(EACH_LIMITS);
     assert_eq!(fail(&server, "billing", "2001:db8::1").await, 100);
     assert_eq!(fail(&server, "billing", "2001:db8::2").await, 0, "its /64 is one caller");
     // From another address, and from the very same: a limit that refused it would be a lockout.
@@ -91,6 +93,7 @@ async fn an_unknown_client_is_limited_like_a_known_one() {
 #[tokio::test]
 async fn wrong_registration_tokens_are_told_to_wait_and_the_right_one_never_is() {
     let server = server().await;
+    server.on_one_node(EACH_LIMITS);
     let asked = json!({ "redirect_uris": ["https://rp.example/cb"] });
     let told = server.post_json("/connect/register", &asked, &[]).await.json();
     let (id, token) = (text(&told["client_id"]), text(&told["registration_access_token"]));

@@ -20,7 +20,7 @@ const SHORT: Duration = Duration::from_secs(1);
 
 /// A server, and a client whose keys are at the site.
 async fn scene(site: &Site, fetcher: Fetcher) -> TestServer {
-    let options = TestOptions { client_documents: fetcher, ..TestOptions::default() };
+    let options = TestOptions { client_documents: Some(fetcher), ..TestOptions::default() };
     let server = TestServer::open_in(options).await;
     provision(&server, "remote", &format!("jwks_uri = \"{}\"", site.url)).await;
     server

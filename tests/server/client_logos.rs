@@ -27,7 +27,7 @@ fn png(more: usize) -> Vec<u8> {
 /// A server, and a client whose logo is at the site.
 async fn scene(site: &Site, fetcher: Fetcher) -> TestServer {
     let options = TestOptions {
-        client_documents: fetcher,
+        client_documents: Some(fetcher),
         screens: true,
         rates: None,
         ..TestOptions::default()

@@ -30,7 +30,7 @@ async fn scene() -> (Site, TestServer) {
 }
 
 async fn served(site: &Site, time_limit: Duration) -> TestServer {
-    let client_documents = site.fetcher(time_limit);
+    let client_documents = Some(site.fetcher(time_limit));
     TestServer::open_in(TestOptions { client_documents, ..TestOptions::default() }).await
 }
 
@@ -198,7 +198,7 @@ async fn a_caller_that_hangs_up_stops_no_fetch_and_the_client_is_known_for_the_n
 async fn where_clients_may_not_register_themselves_no_document_is_fetched() {
     let site = Site::new(Conduct::Hang).await;
     site.now_serves(&document(&site));
-    let client_documents = site.fetcher(LONG);
+    let client_documents = Some(site.fetcher(LONG));
     let options = TestOptions { client_documents, registration: false, ..TestOptions::default() };
     let server = TestServer::open_in(options).await;
     assert_eq!(asked(&server, "", &site, CALLBACK).await.status, 400);
@@ -246,7 +246,7 @@ async fn a_client_redeems_and_refreshes_where_its_document_was_never_seen() {
     let done = server.post_json(&path, &allow, &[("x-session-token", &session)]).await;
     site.now(Conduct::Hang);
     // Another node, which is as one that was started again: it has nothing in memory.
-    let client_documents = site.fetcher(LONG);
+    let client_documents = Some(site.fetcher(LONG));
     let other = server.beside(TestOptions { client_documents, ..TestOptions::default() }).await;
     let tokens = redeemed(&other, &done, &site.url).await;
     assert_eq!(tokens.status, 200, "{tokens:?}");
@@ -271,7 +271,7 @@ async fn a_flow_goes_on_at_a_node_that_has_not_seen_the_document() {
     let (site, server) = scene().await;
     let session = server.sign_in("ana@acme.test").await;
     let flow = asked(&server, &session, &site, CALLBACK).await.json();
-    let client_documents = site.fetcher(LONG);
+    let client_documents = Some(site.fetcher(LONG));
     let other = server.beside(TestOptions { client_documents, ..TestOptions::default() }).await;
     let path = format!("/flows/{}", text(&flow["id"]));
     let request = other.request(hyper::Method::GET, &path).header("x-session-token", &session);
@@ -296,7 +296,7 @@ async fn a_device_that_waits_is_known_at_every_node_without_its_document() {
     assert_eq!(begun.status, 200, "{begun:?}");
     assert!(is_stored(&server, &site.url).await, "its grant is a row, and so is it");
     site.now(Conduct::Hang);
-    let client_documents = site.fetcher(LONG);
+    let client_documents = Some(site.fetcher(LONG));
     let other = server.beside(TestOptions { client_documents, ..TestOptions::default() }).await;
     let code = text(&begun.json()["device_code"]).to_owned();
     let fields = [("client_id", &*site.url), ("grant_type", GRANT), ("device_code", &code)];

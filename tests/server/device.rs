@@ -2,6 +2,7 @@
 
 use crate::{
     http::Answer,
+    nodes::EACH_LIMITS,
     outside::Outside,
     person::{claims, text},
     races::Pair,
@@ -208,7 +209,7 @@ async fn a_poll_of_what_waits_commits_nothing() {
 #[tokio::test]
 async fn a_device_that_asks_too_often_is_slowed_down_until_it_is_decided_on() {
     let server = open().await;
-    server.on_one_node("each node paces the polls that it sees");
+    server.on_one_node(EACH_LIMITS);
     let codes = start(*server, "tv", &[]).await;
     poll(*server, "tv", &codes.device).await.refused(400, "authorization_pending");
     poll(*server, "tv", &codes.device).await.refused(400, "slow_down");

@@ -3,6 +3,7 @@
 use crate::{
     binary::Installation,
     http::{Answer, raw},
+    nodes::EACH_LIMITS,
     support::{ACME, TestOptions, TestServer, basic, form},
 };
 use http_body_util::Full;
@@ -75,6 +76,7 @@ async fn an_address_asks_for_authorization_at_its_pace() {
     let mut rates = Rates::default();
     rates[Purpose::Authorize] = Rate { burst: 2, refill: Duration::from_secs(7) };
     let server = TestServer::open_in(TestOptions { rates: Some(rates), ..public() }).await;
+    server.on_one_node(EACH_LIMITS);
     let ask = async || {
         let request = server.request(Method::GET, "/connect/authorize?client_id=none");
         let request = request.header("accept", "application/json");

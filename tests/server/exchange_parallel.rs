@@ -10,7 +10,7 @@ use crate::{
 };
 use porteiro::{
     domain::{agent_allowance::AgentAllowance, authorization_details::Fixed},
-    store::Moment,
+    store::{FaultInjection, Moment},
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ async fn every_exchange_of_an_agent_succeeds_that_its_limit_covers() {
 async fn the_budget_is_exact_though_commits_fail_and_their_fate_is_unknown() {
     for moment in [Moment::Commit, Moment::Answer] {
         let faults = Arc::new(Faults::default());
-        let fault_injection = faults.clone();
+        let fault_injection: Option<Arc<dyn FaultInjection>> = Some(faults.clone());
         let (server, token) =
             agent(TestOptions { fault_injection, ..TestOptions::default() }).await;
         server.quiet().await;

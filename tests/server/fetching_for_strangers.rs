@@ -23,7 +23,7 @@ const OTHER: &str = "198.51.100.7";
 /// A server behind a proxy on this machine, so that a header says who calls.
 async fn open(site: &Site, limits: Limits) -> TestServer {
     TestServer::open_in(TestOptions {
-        client_documents: site.fetcher(LONG),
+        client_documents: Some(site.fetcher(LONG)),
         issuer: Issuer::Named("https://id.example.com".to_owned()),
         proxies: vec!["127.0.0.0/8".parse().unwrap()],
         limits,

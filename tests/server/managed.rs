@@ -2,6 +2,7 @@
 
 use crate::{
     http::Answer,
+    nodes::EACH_LIMITS,
     outside::Outside,
     person::{VERIFIER, callback, parameter, redirect, text},
     support::{TestServer, basic, form},
@@ -193,6 +194,7 @@ async fn a_replacement_that_cannot_stand_changes_nothing() {
 #[tokio::test]
 async fn nothing_but_the_clients_own_token_changes_or_deletes_it() {
     let server = TestServer::open().await;
+    server.on_one_node(EACH_LIMITS);
     let told = registered(&server, &plain()).await;
     let other = registered(&server, &plain()).await;
     let foreign =

@@ -20,6 +20,9 @@ pub fn many() -> bool {
     count() > 1
 }
 
+/// Why a test of a rate limit is left out.
+pub const EACH_LIMITS: &str = "each node limits the rate of what it sees";
+
 /// Waits until each node sees what was given or changed before. A node may answer from what it has read within the last
 /// second; what was taken away it refuses at once, so no test of a refusal waits here.
 pub async fn views_agree() {

@@ -55,7 +55,7 @@ impl FaultInjection for Faults {
 
 async fn open() -> (TestServer, Arc<Faults>) {
     let faults = Arc::new(Faults::default());
-    let fault_injection = faults.clone();
+    let fault_injection: Option<Arc<dyn FaultInjection>> = Some(faults.clone());
     let server =
         TestServer::open_in(TestOptions { fault_injection, ..TestOptions::default() }).await;
     (server, faults)
@@ -89,7 +89,7 @@ async fn until_met_by(server: &TestServer, kind: &str, mut round: impl AsyncFnMu
 async fn what_begins_by_a_commit_of_unknown_fate_begins_once_and_is_answered() {
     let faults = Arc::new(Faults::default());
     let options = || {
-        let fault_injection = faults.clone();
+        let fault_injection: Option<Arc<dyn FaultInjection>> = Some(faults.clone());
         TestOptions { fault_injection, ..TestOptions::default() }
     };
     let server = device::open_in(options()).await;
@@ -208,7 +208,8 @@ async fn a_code_that_is_granted_in_silence_is_good_whatever_its_commit_said() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_refresh_that_is_late_is_answered_with_tokens() {
     let faults = Arc::new(Faults::default());
-    let (fault_injection, ask_timeout) = (faults.clone(), Duration::from_secs(1));
+    let fault_injection: Option<Arc<dyn FaultInjection>> = Some(faults.clone());
+    let ask_timeout = Duration::from_secs(1);
     let options = TestOptions { fault_injection, ask_timeout, ..TestOptions::default() };
     let server = TestServer::open_in(options).await;
     let tokens = server.tokens("ana@acme.test", "web", SCOPE).await;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 async fn open(host: &SectorHost) -> TestServer {
-    let client_documents = host.fetcher();
+    let client_documents = Some(host.fetcher());
     TestServer::open_in(TestOptions { client_documents, ..TestOptions::default() }).await
 }
 

@@ -4,6 +4,7 @@
 use crate::{
     api_caller::{Api, DIRECTORY, EVERYTHING, directory},
     http::Answer,
+    nodes::views_agree,
     page_forms::{LANGUAGES, Visitor, open},
     person::{asking, text},
     support::TestServer,
@@ -144,6 +145,7 @@ async fn a_token_that_is_held_for_another_makes_no_invitation_and_no_webhook() {
     let made = all.post(&hooks, &json!({ "url": "https://hook.example.com/in" })).await;
     assert_eq!(made.status, 201, "{made:?}");
     let hook = format!("{hooks}/{}", text(&made.json()["id"]));
+    views_agree().await;
     let scope = "memberships:read memberships:write audit:read audit:write";
     let held = server.exchanged("agent", &all.token, scope).await;
     let agent = Api { server: &server, token: held, reason: None };

@@ -264,7 +264,7 @@ async fn a_client_that_signs_its_requests_makes_no_others() {
 
 /// A server whose client has its objects at the site.
 async fn by_reference(site: &Site, fetcher: Fetcher) -> (TestServer, ClientKey) {
-    let options = TestOptions { client_documents: fetcher, ..TestOptions::default() };
+    let options = TestOptions { client_documents: Some(fetcher), ..TestOptions::default() };
     let (server, key) = (TestServer::open_in(options).await, ClientKey::new("one"));
     provision(&server, &key, &format!("request_uris = [\"{}#of-some-hash\"]", site.url)).await;
     (server, key)

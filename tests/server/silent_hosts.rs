@@ -105,7 +105,7 @@ impl Silence {
 
     fn options(&self) -> TestOptions {
         TestOptions {
-            client_documents: self.fetcher(),
+            client_documents: Some(self.fetcher()),
             private_networks: true,
             resolver: self.resolver(),
             ..TestOptions::default()

@@ -35,7 +35,7 @@ impl Pair {
         if let Some(site) = keys {
             let keys: Value = server.get("/connect/jwks").await.json();
             site.now_serves(&keys);
-            plain.client_documents = site.fetcher(Duration::from_mins(1));
+            plain.client_documents = Some(site.fetcher(Duration::from_mins(1)));
         }
         let upstream = TestServer::open_in(plain).await;
         let secret = keys.is_none().then_some(SECRET);

@@ -26,6 +26,7 @@ use porteiro::{
     outbound::{DnsResolver, Outbound, Policy, Resolver},
     provisioning::{self, ApplyError, File, Plan as Applied},
     server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions, ServerError},
+    store::NothingFails,
     system::Workbench,
     upstream::Upstreams,
 };
@@ -390,14 +391,14 @@ async fn start(options: TestOptions, place: Place) -> Result<Running, ServerErro
             attestation: options.attestation,
             claims_hook: options.claims_hook,
             statement_issuers: options.statement_issuers,
-            client_documents: options.client_documents,
+            client_documents: options.client_documents.unwrap_or_default(),
             upstreams: upstreams((options.private_networks, options.upstream_limit), clock.clone()),
             outbound: Arc::new(outbound(options.private_networks, options.resolver)),
             messages,
             alerts: options.alerts,
             geo: options.geo,
             txt_resolver: options.txt_resolver,
-            fault_injection: options.fault_injection,
+            fault_injection: options.fault_injection.unwrap_or_else(|| Arc::new(NothingFails)),
         },
     };
     Running::start(plan).await

@@ -13,7 +13,7 @@ use porteiro::{
     },
     outbound::{DnsResolver, Resolver, TxtResolver},
     server::{Flows, Issuer, MtlsPlan},
-    store::{FaultInjection, NothingFails},
+    store::FaultInjection,
     transport::{ConnectionLimits, DrainLimits, TlsIdentity},
 };
 use std::{net::SocketAddr, sync::Arc, time::Duration};
@@ -70,7 +70,7 @@ pub struct TestOptions {
     pub flows: Flows,
     pub passwords: PasswordOptions,
     /// What fetches the documents of clients.
-    pub client_documents: Fetcher,
+    pub client_documents: Option<Fetcher>,
     pub attestation: Option<AttestationPolicy>,
     /// What adds claims.
     pub claims_hook: Option<ClaimsHook>,
@@ -96,7 +96,7 @@ pub struct TestOptions {
     pub domains_every: Duration,
     /// Where operators find it.
     pub operator: SocketAddr,
-    pub fault_injection: Arc<dyn FaultInjection>,
+    pub fault_injection: Option<Arc<dyn FaultInjection>>,
     /// How long an entity may take to answer.
     pub ask_timeout: Duration,
 }
@@ -130,7 +130,7 @@ impl Default for TestOptions {
             inviter_every: TreeOptions::default().inviter_every,
             flows: Flows::default(),
             passwords: PasswordOptions::default(),
-            client_documents: Fetcher::default(),
+            client_documents: None,
             attestation: None,
             claims_hook: None,
             mailbox: false,
@@ -144,7 +144,7 @@ impl Default for TestOptions {
             txt_resolver: Arc::new(DnsResolver::of_system()),
             domains_every: TreeOptions::default().domains_every,
             operator: loopback(),
-            fault_injection: Arc::new(NothingFails),
+            fault_injection: None,
             ask_timeout: TreeOptions::default().timeout,
         }
     }
@@ -161,6 +161,12 @@ impl TestOptions {
         }
         if !self.flows.goals.is_empty() || self.operator != loopback() {
             leave_out("the node has flows or an operator's address of its own");
+        }
+        if self.client_documents.is_some() {
+            leave_out("the node fetches what a server of the test serves, and keeps it");
+        }
+        if self.fault_injection.is_some() {
+            leave_out("faults are planted in the node");
         }
         let issuer = match &self.issuer {
             Issuer::Named(name) => Issuer::Named(name.clone()),
@@ -194,7 +200,6 @@ impl TestOptions {
             resolver: self.resolver.clone(),
             txt_resolver: self.txt_resolver.clone(),
             domains_every: self.domains_every,
-            fault_injection: self.fault_injection.clone(),
             ask_timeout: self.ask_timeout,
             ..Self::default()
         }

@@ -2,6 +2,7 @@
 
 use crate::{
     http::Answer,
+    nodes::EACH_LIMITS,
     person::{VERIFIER, callback, parameter, redirect, text},
     support::{SECRET, TestOptions, TestServer, basic, form},
 };
@@ -171,6 +172,7 @@ async fn while_many_are_unused_a_new_one_is_waited_for_two_days() {
 async fn a_network_that_registers_without_end_is_told_to_wait_and_others_are_not() {
     let proxies = vec!["127.0.0.0/8".parse().unwrap()];
     let server = TestServer::open_in(TestOptions { proxies, ..TestOptions::default() }).await;
+    server.on_one_node(EACH_LIMITS);
     let from = async |address: &str| register(&server, &[("x-forwarded-for", address)]).await;
     for number in 0..200 {
         server.clock.advance(Duration::from_secs(10));
