@@ -5,6 +5,7 @@
 use crate::{
     ciba::{ANA, GRANT, ask, open_in, poll, say, start},
     http::Answer,
+    nodes::EACH_LIMITS,
     person::{claims as said, text},
     signing_client::{ClientKey, RsaClientKey, claims, in_toml, key_set},
     support::{TestOptions, TestServer},
@@ -114,6 +115,7 @@ async fn fapi_ciba_id1_user_rejects_authentication() {
 #[tokio::test]
 async fn fapi_ciba_id1_multiple_call_to_token_endpoint() {
     let server = open().await;
+    server.on_one_node(EACH_LIMITS);
     let id = start(*server, "agent", ANA, &[]).await;
     poll(*server, "agent", &id).await.refused(400, "authorization_pending");
     for _ in 0..5 {

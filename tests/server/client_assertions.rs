@@ -1,6 +1,7 @@
 //! Clients that sign who they are: `private_key_jwt` (RFC 7523, OIDC Core §9).
 
 use crate::{
+    nodes::EACH_LIMITS,
     outside::Outside,
     person::text,
     signing_client::{ClientKey, JWT_BEARER, claims, in_toml, key_set, message, provision},
@@ -328,6 +329,7 @@ async fn clients_of_a_profile_name_exactly_the_issuer() {
 async fn wrong_assertions_are_told_to_wait_and_the_right_one_never_is() {
     let proxies = vec!["127.0.0.0/8".parse().unwrap()];
     let (server, key) = scene_in(TestOptions { proxies, ..TestOptions::default() }).await;
+    server.on_one_node(EACH_LIMITS);
     let stranger = ClientKey::new("one");
     let wrong = stranger.sign(&claims(&server, "signer", json!({})));
     for _ in 0..100 {

@@ -74,7 +74,9 @@ pub async fn rotate(api: &Api<'_>, id: &str) -> Answer {
 }
 
 async fn patch(api: &Api<'_>, id: &str, body: &Value) -> Answer {
-    api.change(Method::PATCH, &format!("{CLIENTS}/{id}"), Some(body)).await
+    let changed = api.change(Method::PATCH, &format!("{CLIENTS}/{id}"), Some(body)).await;
+    views_agree().await;
+    changed
 }
 
 /// Gets a token in the client's own name.

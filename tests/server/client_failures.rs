@@ -15,7 +15,9 @@ const WRONG: &str = "a-secret-that-is-long-enough-and-wrong-all-the-same";
 /// Believes what loopback forwards.
 async fn server() -> TestServer {
     let proxies = vec!["127.0.0.0/8".parse().unwrap()];
-    TestServer::open_in(TestOptions { proxies, ..TestOptions::default() }).await
+    let server = TestServer::open_in(TestOptions { proxies, ..TestOptions::default() }).await;
+    server.on_one_node(EACH_LIMITS);
+    server
 }
 
 async fn ask(server: &TestServer, client: &str, secret: &str, from: &str) -> Answer {
@@ -45,7 +47,6 @@ async fn fail(server: &TestServer, client: &str, from: &str) -> usize {
 #[tokio::test]
 async fn wrong_secrets_for_one_client_are_told_to_wait_and_the_right_one_never_is() {
     let server = server().await;
-    server.on_one_node(EACH_LIMITS);
     assert_eq!(fail(&server, "billing", "2001:db8::1").await, 100);
     assert_eq!(fail(&server, "billing", "2001:db8::2").await, 0, "its /64 is one caller");
     // From another address, and from the very same: a limit that refused it would be a lockout.
@@ -93,7 +94,6 @@ async fn an_unknown_client_is_limited_like_a_known_one() {
 #[tokio::test]
 async fn wrong_registration_tokens_are_told_to_wait_and_the_right_one_never_is() {
     let server = server().await;
-    server.on_one_node(EACH_LIMITS);
     let asked = json!({ "redirect_uris": ["https://rp.example/cb"] });
     let told = server.post_json("/connect/register", &asked, &[]).await.json();
     let (id, token) = (text(&told["client_id"]), text(&told["registration_access_token"]));

@@ -3,7 +3,7 @@
 use crate::{
     binary::Installation,
     http::{Answer, raw},
-    nodes::EACH_LIMITS,
+    nodes::{BALANCER_ANSWERS, EACH_LIMITS},
     support::{ACME, TestOptions, TestServer, basic, form},
 };
 use http_body_util::Full;
@@ -121,6 +121,7 @@ async fn answer_before_body(server: &TestServer, lines: &str) -> String {
 #[tokio::test]
 async fn an_answer_that_comes_before_the_body_says_that_the_connection_closes() {
     let server = TestServer::open().await;
+    server.on_one_node(BALANCER_ANSWERS);
     for (lines, status) in [
         ("POST /connect/register HTTP/1.1\r\nContent-Type: text/plain", 415),
         ("POST /connect/token HTTP/1.1\r\nContent-Type: text/plain", 400),

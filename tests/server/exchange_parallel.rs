@@ -25,6 +25,7 @@ fn pay(value: &str) -> String {
 
 async fn agent(options: TestOptions) -> (TestServer, String) {
     let server = TestServer::open_in(options).await;
+    server.on_one_node("it looks inside a node");
     server.apply(AGENTS).await;
     server.apply(AGENT_LIMITED).await;
     let session = server.sign_in("ana@acme.test").await;

@@ -2,7 +2,7 @@
 
 use crate::{
     http::Answer,
-    nodes::EACH_LIMITS,
+    nodes::{EACH_LIMITS, views_agree},
     outside::Outside,
     person::{VERIFIER, callback, parameter, redirect, text},
     support::{TestServer, basic, form},
@@ -265,6 +265,9 @@ async fn of_a_deleted_client_nothing_is_good_any_more() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     server.userinfo(access).await.refused(401, "invalid_token");
     let fields = [("grant_type", "refresh_token"), ("refresh_token", refresh)];
+    assert!(ask(&server, &told, &fields).await.status.is_client_error());
+    // Another node may know the client for a moment, and refuses what it presents.
+    views_agree().await;
     ask(&server, &told, &fields).await.refused(401, "invalid_client");
     redeem(&server, &told, &code).await.refused(401, "invalid_client");
     let consented = server.step(&question, "consent", json!({ "decision": "allow" })).await;

@@ -5,6 +5,7 @@ use crate::{
     client_control::{CLIENTS, made, scene},
     http::Answer,
     managed::{put, registered, with_id},
+    nodes::views_agree,
     person::{parameter, redirect, text},
     support::{TestServer, basic, form},
 };
@@ -62,6 +63,7 @@ impl Client<'_> {
         ];
         let tokens = self.token(&fields).await;
         assert_eq!(tokens.status, 200, "{tokens:?}");
+        views_agree().await;
         tokens.json()
     }
 }
@@ -82,6 +84,7 @@ async fn a_consent_is_void_after_the_redirect_uris_of_an_organizations_client_ch
     assert_eq!(client.silent_error(&session, USUAL).await, None, "only its name is another");
     let moved = json!({ "redirect_uris": [USUAL, ELSEWHERE] });
     assert_eq!(rui.change(Method::PATCH, &path, Some(&moved)).await.status, 200);
+    views_agree().await;
     for uri in [ELSEWHERE, USUAL] {
         let error = client.silent_error(&session, uri).await;
         assert_eq!(error.as_deref(), Some("consent_required"), "{uri}");
@@ -124,6 +127,7 @@ async fn a_consent_is_void_after_a_client_that_registered_itself_has_moved() {
     assert_eq!(client.silent_error(&session, USUAL).await, None);
     let moved = json!({ "redirect_uris": [ELSEWHERE] });
     let told = put(&server, &told, &with_id(&told, moved)).await.json();
+    views_agree().await;
     // It left its secret out, and was given another each time.
     let client = Client { secret: text(&told["client_secret"]).to_owned(), ..client };
     let error = client.silent_error(&session, ELSEWHERE).await;

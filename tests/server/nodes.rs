@@ -20,6 +20,9 @@ pub fn many() -> bool {
     count() > 1
 }
 
+/// Why a test of HTTP by the byte is left out.
+pub const BALANCER_ANSWERS: &str = "a balancer reads, answers and closes by rules of its own";
+
 /// Why a test of a rate limit is left out.
 pub const EACH_LIMITS: &str = "each node limits the rate of what it sees";
 
@@ -70,7 +73,7 @@ impl Balancer {
     pub fn start(port: FreePort, folder: &Path, nodes: &[SocketAddr]) -> Self {
         let address = at(port.port());
         let mut text = format!(
-            "global\n maxconn 2000\n nbthread 1\n\
+            "global\n maxconn 2000\n nbthread 1\n tune.bufsize 65536\n\
              defaults\n mode http\n timeout connect 5s\n timeout client 60s\n timeout server 60s\n \
              retries 0\n\
              frontend front\n bind {address}\n default_backend nodes\n\
@@ -82,9 +85,11 @@ impl Balancer {
         let file = folder.join("haproxy.cfg");
         std::fs::write(&file, text).unwrap();
         drop(port);
-        let mut command = Command::new("haproxy");
+        // A test that is killed leaves none behind.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "haproxy"]);
         command.arg("-db").arg("-f").arg(file).stdin(Stdio::null()).stdout(Stdio::null());
-        let haproxy = command.stderr(Stdio::null()).spawn().expect("there is haproxy");
+        let haproxy = command.stderr(Stdio::null()).spawn().expect("there are setpriv and haproxy");
         let began = Instant::now();
         while TcpStream::connect(address).is_err() {
             assert!(began.elapsed() < Duration::from_secs(20), "the balancer never listened");

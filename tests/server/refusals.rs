@@ -2,6 +2,7 @@
 
 use crate::{
     http::raw,
+    nodes::BALANCER_ANSWERS,
     support::{SECRET, TestOptions, TestServer, basic, form, sealed},
 };
 use http_body_util::Full;
@@ -119,7 +120,7 @@ async fn parameters_in_the_address_are_refused() {
 #[tokio::test]
 async fn an_oversized_body_is_413_and_an_oversized_head_431() {
     let server = TestServer::open().await;
-    server.on_one_node("a balancer has limits of its own");
+    server.on_one_node(BALANCER_ANSWERS);
     let long = "x".repeat(70_000);
     let answer = server.ask("billing", &[("scope", &long)]).await;
     answer.refused(413, "invalid_request");

@@ -2,6 +2,7 @@
 
 use crate::{
     http::{raw, request, send},
+    nodes::BALANCER_ANSWERS,
     support::{TestOptions, TestServer, sealed},
 };
 use http_body_util::Full;
@@ -29,6 +30,7 @@ async fn every_answer_is_sealed_and_has_an_id_of_its_own() {
 #[tokio::test]
 async fn a_missing_or_doubled_host_is_400() {
     let server = TestServer::open().await;
+    server.on_one_node(BALANCER_ANSWERS);
     for head in [
         "GET /connect/jwks HTTP/1.1\r\n\r\n",
         "GET /connect/jwks HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
@@ -60,6 +62,7 @@ async fn a_development_server_does_not_answer_to_other_names() {
 #[tokio::test]
 async fn a_request_that_makes_no_sense_gets_a_sealed_400() {
     let server = TestServer::open().await;
+    server.on_one_node(BALANCER_ANSWERS);
     for nonsense in
         ["\r\n\r\n\r\nGET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "{}\r\n\r\n", "G E T / x\r\n\r\n"]
     {
@@ -77,6 +80,7 @@ async fn a_request_that_makes_no_sense_gets_a_sealed_400() {
 #[tokio::test]
 async fn a_panic_is_a_sealed_500_and_the_next_request_is_served() {
     let server = TestServer::open().await;
+    server.on_one_node("the clock of all nodes is told to panic");
     let mut seen = false;
     // The clock panics whoever looks next, and that may be somebody else in the house.
     for _ in 0..5 {
