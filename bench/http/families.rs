@@ -11,7 +11,7 @@ use porteiro::{
         authorization_details::Details,
         grant::{Grant, MembershipRef},
         requested_claims::RequestedClaims,
-        token_family::{Begin, TokenFamily},
+        token_family::{Begin, CodeLifetimes, TokenFamily},
     },
     store::{Change, Commit, Delta, Expected, NothingFails, Store, StoreOptions},
     system::log_chain,
@@ -138,8 +138,7 @@ fn state(scene: &Scene) -> Outcome<String> {
     let begin = Begin {
         grant: grant(scene)?,
         code: Fingerprint::of(b"a code"),
-        code_lives: Duration::from_mins(1),
-        access_lives: Duration::from_mins(5),
+        lives: CodeLifetimes { code: Duration::from_mins(1), access_token: Duration::from_mins(5) },
         redirect_uri: scene.redirect_uri.clone(),
         challenge: Fingerprint::of(b"a verifier"),
         key: None,

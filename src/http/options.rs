@@ -5,7 +5,7 @@ use crate::{
     claims_hook::ClaimsHook,
     client_documents::Fetcher,
     crypto::{ClientAuthorities, StatementIssuers, passkeys::AttestationPolicy},
-    domain::{Locale, QuietHours, flow::Rules, password::Policy},
+    domain::{Locale, QuietHours, flow::Rules, password::Policy, token_family::CodeLifetimes},
     geo::GeoDatabase,
     http::{
         hosts::Hosts,
@@ -43,6 +43,11 @@ pub struct Lifetimes {
 }
 
 impl Lifetimes {
+    /// Of a code that is issued now, and of its first access token.
+    pub fn of_code(&self) -> CodeLifetimes {
+        CodeLifetimes { code: self.authorization_code, access_token: self.access_token }
+    }
+
     /// The longest life of a token that a signing key signs.
     pub fn longest_signed(&self) -> Duration {
         self.access_token.max(self.id_token)

@@ -248,8 +248,7 @@ impl Open {
             let begin = token_family::Begin {
                 grant: *grant,
                 code: fresh.code,
-                code_lives: fresh.code_lives,
-                access_lives: fresh.access_lives,
+                lives: fresh.lives,
                 redirect_uri: request.reply_to.redirect_uri,
                 challenge: request.challenge,
                 key: request.key,

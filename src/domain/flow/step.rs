@@ -13,6 +13,7 @@ use crate::domain::{
     installation::SignOuts,
     message::Mail,
     person::Person,
+    token_family::CodeLifetimes,
     upstream_session,
 };
 use serde::{Deserialize, Serialize};
@@ -355,8 +356,7 @@ pub struct Fresh {
     pub offers_passkey: bool,
     pub family_id: String,
     pub code: Fingerprint,
-    pub code_lives: Duration,
-    pub access_lives: Duration,
+    pub lives: CodeLifetimes,
     /// The live session of this very person that the caller holds; it goes on.
     pub present: Option<String>,
 }

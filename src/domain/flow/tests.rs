@@ -12,7 +12,7 @@ use crate::domain::{
     grant::Grant,
     installation::SignOuts,
     session::{self, Session},
-    token_family::TokenFamily,
+    token_family::{CodeLifetimes, TokenFamily},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -127,8 +127,7 @@ fn fresh() -> Fresh {
         offers_passkey: false,
         family_id: "family".to_owned(),
         code: Fingerprint::of(b"code"),
-        code_lives: Duration::from_mins(1),
-        access_lives: Duration::from_mins(5),
+        lives: CodeLifetimes { code: Duration::from_mins(1), access_token: Duration::from_mins(5) },
         present: None,
     }
 }

@@ -35,9 +35,7 @@ pub enum Command {
 pub struct Begin {
     pub grant: Grant,
     pub code: Fingerprint,
-    pub code_lives: Duration,
-    /// How long the access token that comes of it is expected to live.
-    pub access_lives: Duration,
+    pub lives: CodeLifetimes,
     pub redirect_uri: String,
     pub challenge: Fingerprint,
     /// The thumbprint of the key by which alone the code is redeemed (RFC 9449 §10).
@@ -49,6 +47,13 @@ pub struct Begin {
     pub noted_in: Option<String>,
     /// Facts the grant rests on, as they were read.
     pub requirements: Vec<Requirement>,
+}
+
+/// How long a code lives, and how long the access token that comes of it is expected to live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeLifetimes {
+    pub code: Duration,
+    pub access_token: Duration,
 }
 
 /// A grant whose tokens are issued at once: no code stands for it.
@@ -168,8 +173,7 @@ impl Begin {
         Self {
             grant,
             code,
-            code_lives,
-            access_lives: Duration::ZERO,
+            lives: CodeLifetimes { code: code_lives, access_token: Duration::ZERO },
             redirect_uri: String::new(),
             challenge: code,
             key: None,
@@ -185,8 +189,8 @@ impl Begin {
             grant: self.grant,
             born_at: now,
             code: self.code,
-            expires_at: now + self.code_lives,
-            listed_at: Some(now + self.access_lives),
+            expires_at: now + self.lives.code,
+            listed_at: Some(now + self.lives.access_token),
             redirect_uri: self.redirect_uri,
             challenge: self.challenge,
             key: self.key,

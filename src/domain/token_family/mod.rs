@@ -28,7 +28,7 @@ mod outcome;
 mod state;
 
 pub use command::{
-    Begin, Command, Issuing, Lifetimes, Malformed, Narrowing, Redeem, Refresh, Start,
+    Begin, CodeLifetimes, Command, Issuing, Lifetimes, Malformed, Narrowing, Redeem, Refresh, Start,
 };
 pub use outcome::{Born, FamilyView, Issue, Refusal, Reply};
 pub use state::{Alive, End, FirstIssue, Pending, Redeemed, RefreshToken};

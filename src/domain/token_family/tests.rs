@@ -73,8 +73,7 @@ pub(super) fn begin(scope: &str) -> Begin {
     Begin {
         grant: grant(scope),
         code: fingerprint("code"),
-        code_lives: Duration::from_mins(1),
-        access_lives: LIFETIMES.access_token,
+        lives: CodeLifetimes { code: Duration::from_mins(1), access_token: LIFETIMES.access_token },
         redirect_uri: "https://app.example/cb".to_owned(),
         challenge: fingerprint("verifier"),
         key: None,

@@ -83,8 +83,7 @@ pub(super) fn draw(
         offers_passkey: acting.opened.offers_passkey,
         family_id,
         code: code.fingerprint,
-        code_lives: app.settings.lifetimes.authorization_code,
-        access_lives: app.settings.lifetimes.access_token,
+        lives: app.settings.lifetimes.of_code(),
         present,
     };
     let device = known_browser::device(app, &acting.opened.source);

@@ -11,7 +11,8 @@ use porteiro::domain::{
     requested_claims::RequestedClaims,
     session::{self, Session},
     token_family::{
-        Begin, Command, Issuing, Lifetimes, Narrowing, Redeem, Refresh, Reply, TokenFamily,
+        Begin, CodeLifetimes, Command, Issuing, Lifetimes, Narrowing, Redeem, Refresh, Reply,
+        TokenFamily,
     },
 };
 use std::{sync::LazyLock, time::Duration};
@@ -22,7 +23,7 @@ pub type Token = u8;
 /// The most requests of a run.
 pub const MOST_REQUESTS: u8 = 8;
 
-const BIRTH: i64 = 1_800_000_000_000;
+const BIRTH: i64 = 1_800_000_000_000 + 25 * MINUTE;
 const MINUTE: i64 = 60_000;
 
 /// Birth; the code is over; a refresh token as old as the family is over; the ceiling is reached,
@@ -33,7 +34,8 @@ pub const INSTANTS: [Timestamp; 4] = [
     Timestamp::from_millis(BIRTH),
     Timestamp::from_millis(BIRTH + 60 * MINUTE),
     Timestamp::from_millis(BIRTH + 14 * 60 * MINUTE),
-    Timestamp::from_millis(BIRTH + 14 * 60 * MINUTE + 30 * MINUTE),
+    // A whole hour: what lay unused is forgotten then.
+    Timestamp::from_millis(BIRTH + 14 * 60 * MINUTE + 35 * MINUTE),
 ];
 
 /// Longer than a real one, so that few instants tell all ends apart.
@@ -42,7 +44,7 @@ const CODE_LIVES: Duration = Duration::from_hours(1);
 const LIFETIMES: Lifetimes = Lifetimes {
     access_token: Duration::from_mins(5),
     refresh_idle: Duration::from_hours(14),
-    refresh_ceiling: Duration::from_mins(14 * 60 + 30),
+    refresh_ceiling: Duration::from_mins(14 * 60 + 35),
 };
 
 /// The kind of what the limits are read from.
@@ -167,8 +169,7 @@ pub fn begin(offline: bool) -> Begin {
     Begin {
         grant,
         code: code(),
-        code_lives: CODE_LIVES,
-        access_lives: Duration::ZERO,
+        lives: CodeLifetimes { code: CODE_LIVES, access_token: Duration::ZERO },
         redirect_uri: "https://app.example/cb".to_owned(),
         challenge: verifier(),
         key: None,

@@ -123,8 +123,7 @@ async fn try_to_settle(
         let begin = Command::Begin(Box::new(Begin {
             grant: *grant,
             code: code.fingerprint,
-            code_lives: app.settings.lifetimes.authorization_code,
-            access_lives: app.settings.lifetimes.access_token,
+            lives: app.settings.lifetimes.of_code(),
             redirect_uri: request.reply_to.redirect_uri.clone(),
             challenge: request.challenge,
             key: request.key,

@@ -10,6 +10,7 @@ use porteiro::domain::{
         AccountSeen, Channel, Command, Flow, Fresh, Material, ProofStep, Role, Rules, Seed,
         SignOnOffer, SignedIn, Stage, Step,
     },
+    token_family::CodeLifetimes,
 };
 use std::{sync::Arc, time::Duration};
 
@@ -80,8 +81,7 @@ pub fn fresh() -> Fresh {
         offers_passkey: false,
         family_id: "fresh".to_owned(),
         code: Fingerprint::of(b"fresh"),
-        code_lives: Duration::from_mins(1),
-        access_lives: Duration::from_mins(5),
+        lives: CodeLifetimes { code: Duration::from_mins(1), access_token: Duration::from_mins(5) },
         present: None,
     }
 }
