@@ -387,7 +387,7 @@ async fn waiting_commits_share_a_transaction() {
     }
     // Each reads its entity before it commits.
     eventually("two hundred reads", async || node.store.report().reads >= 200).await;
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     stranger.let_go().await;
     for answer in askers.join_all().await {
         answer.unwrap();
