@@ -9,7 +9,13 @@ use crate::{
     support::ACME,
 };
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt as _, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 const WHY: [&str; 2] = ["--reason", "ticket 4711"];
 
@@ -236,6 +242,36 @@ async fn postgresql_is_told_which_command_to_use_and_no_password() {
         assert!(said(&output).contains("db.example.com"), "{}", said(&output));
     }
     assert!(!installation.path().join("copy.backup").exists());
+}
+
+/// Leaves what a process leaves that is killed in a transaction while it is alone with the store.
+fn kill_in_a_transaction(store: &Path) {
+    let at = |end: &str| PathBuf::from(format!("{}{end}", store.display()));
+    let alone = rusqlite::Connection::open(store).unwrap();
+    let mode = alone.query_row("PRAGMA journal_mode = delete", [], |row| row.get::<_, String>(0));
+    assert_eq!(mode.unwrap(), "delete");
+    // What does not fit into the cache is written before the end.
+    alone.execute_batch("PRAGMA cache_size = 1; BEGIN; UPDATE entities SET state = '{}'").unwrap();
+    fs::copy(store, at(".killed")).unwrap();
+    fs::copy(at("-journal"), at(".killed-journal")).unwrap();
+    drop(alone);
+    fs::rename(at(".killed"), store).unwrap();
+    fs::rename(at(".killed-journal"), at("-journal")).unwrap();
+}
+
+#[tokio::test]
+async fn commands_that_only_read_undo_what_a_killed_process_left_unfinished() {
+    let installation = installation();
+    let commands: [&[&str]; 4] =
+        [&["log", "verify"], &["log", "list"], &["doctor"], &["backup", "copy.backup"]];
+    let usual = commands.map(|command| installation.run(command).status);
+    fs::remove_file(installation.path().join("copy.backup")).unwrap();
+    for (command, usual) in commands.into_iter().zip(usual) {
+        kill_in_a_transaction(&installation.path().join("porteiro.db"));
+        let output = installation.run(command);
+        assert_eq!(output.status, usual, "{command:?}: {}", said(&output));
+    }
+    assert!(printed(&installation.run(&["account", "show", ANA])).contains(ANA));
 }
 
 /// The process is killed at many moments. Whatever is there afterwards is one store or the other, whole.

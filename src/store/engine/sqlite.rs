@@ -124,7 +124,22 @@ impl File {
 
     /// Opens a connection that only reads; creates no file.
     pub(super) fn open_to_read(&self, lock_timeout: Duration) -> Result<Connection> {
+        if copies::has_journal(&self.path) {
+            self.roll_back(lock_timeout);
+        }
         self.open(OpenFlags::SQLITE_OPEN_READ_ONLY, lock_timeout)
+    }
+
+    /// Undoes what a process left unfinished that was alone and was killed: a connection that only reads may not, and is
+    /// refused.
+    fn roll_back(&self, lock_timeout: Duration) {
+        let undone = self
+            .open(OpenFlags::SQLITE_OPEN_READ_WRITE, lock_timeout)
+            .and_then(|connection| fetch(&connection, "PRAGMA schema_version", &[]));
+        // The read that follows fails for the same reason.
+        if let Err(error) = undone {
+            tracing::warn!(%error, "the journal beside the database was not rolled back");
+        }
     }
 
     /// Opens the only connection that there is to the file, in any process, and keeps it so. What the write-ahead log

@@ -12,7 +12,12 @@ use std::{
 };
 
 /// What SQLite keeps beside a database, by how the names end.
-const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+const BESIDE: [&str; 3] = [WAL, "-shm", JOURNAL];
+
+const WAL: &str = "-wal";
+
+/// There is one only while a connection is alone with the file, or where its process was killed.
+const JOURNAL: &str = "-journal";
 
 impl File {
     /// Copies what is committed now into `copy`, an empty file. Commits go on meanwhile.
@@ -99,9 +104,17 @@ impl Drop for Draft {
 
 /// The files beside a database that may hold a part of it, as far as there are any.
 pub(in crate::store) fn beside(file: &Path) -> Option<PathBuf> {
-    let parts = [BESIDE[0], BESIDE[2]].map(|end| ending(file, end));
-    let holds = |path: &PathBuf| path.metadata().is_ok_and(|found| found.len() > 0);
-    parts.into_iter().find(holds)
+    let parts = [WAL, JOURNAL].map(|end| ending(file, end));
+    parts.into_iter().find(|path| is_filled(path))
+}
+
+/// Tells whether what a transaction changed may have to be undone first.
+pub(super) fn has_journal(file: &Path) -> bool {
+    is_filled(&ending(file, JOURNAL))
+}
+
+fn is_filled(file: &Path) -> bool {
+    file.metadata().is_ok_and(|found| found.len() > 0)
 }
 
 /// Has `file` belong to the user and group of another: an operator may not be the user of the server.
