@@ -300,7 +300,9 @@ async fn a_restore_that_is_killed_leaves_the_one_store_or_the_other() {
         seen.insert(is_old);
     }
     assert!(seen.contains(&true), "no round ended before the store was replaced");
+    fs::write(installation.path().join("porteiro.db.restoring"), "of one that was killed").unwrap();
     printed(&installation.run(&["restore", "copy.backup", "--replace"]));
+    assert!(!files(&installation).iter().any(|name| name.contains("restoring")));
     let serving = installation.serve();
     Outside { address: installation.address }.sign_in(ANA).await;
     serving.stop().await;

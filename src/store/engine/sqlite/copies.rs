@@ -81,9 +81,12 @@ impl Draft {
         options.open(&path).map(|_| Self { path })
     }
 
-    /// Makes one beside `file`, named after it and this process.
+    /// Makes one beside `file`, named after it. The caller keeps other processes from `file`: one that lies there is of a
+    /// process that was killed.
     pub(in crate::store) fn make_beside(file: &Path, what_for: &str) -> io::Result<Self> {
-        Self::make(ending(file, &format!(".{what_for}-{}", std::process::id())))
+        let path = ending(file, &format!(".{what_for}"));
+        remove_with_beside(&path)?;
+        Self::make(path)
     }
 
     /// Leaves the file, which has another name now or is wanted as it is.
@@ -95,9 +98,8 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if !self.path.as_os_str().is_empty() {
-            // What cannot be removed is told by the next one that is made.
-            let _ = fs::remove_file(&self.path);
-            let _ = remove_beside(&self.path);
+            // What cannot be removed stands in the way of the next one, which says so.
+            let _ = remove_with_beside(&self.path);
         }
     }
 }
@@ -133,14 +135,21 @@ fn give_to_owner_of(_: &Path, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
+fn remove_with_beside(file: &Path) -> io::Result<()> {
+    remove(file)?;
+    remove_beside(file)
+}
+
 fn remove_beside(file: &Path) -> io::Result<()> {
-    for end in BESIDE {
-        match fs::remove_file(ending(file, end)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+    BESIDE.iter().try_for_each(|end| remove(&ending(file, end)))
+}
+
+/// Removes a file, if there is one.
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn ending(file: &Path, end: &str) -> PathBuf {
