@@ -79,8 +79,14 @@ impl OwnPostgres {
         let Output { status, stdout, stderr } =
             self.shell(&filled(filled_in, script)).output().unwrap();
         let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
-        assert!(status.success(), "{script}\n{stdout}\n{stderr}");
+        assert!(status.success(), "{script}\n{stdout}\n{stderr}\n{}", self.logs());
         stdout.into_owned()
+    }
+
+    /// What its servers have logged.
+    fn logs(&self) -> String {
+        let files = ["server.log", "recovered/recovery.log"].map(|name| self.path(name));
+        files.iter().filter_map(|file| fs::read_to_string(file).ok()).collect()
     }
 
     fn shell(&self, script: &str) -> Command {
