@@ -2,14 +2,13 @@
 //! must refuse. The later version is played by what it would have left in the database.
 
 use crate::{
-    binary::{Installation, Serving, said},
+    binary::{Installation, printed, said},
     database::Database,
+    levers::me,
     outside::Outside,
     person::text,
     support::ACME,
 };
-use hyper::Method;
-use std::process::Output;
 
 const ANA: &str = "ana@acme.test";
 const SCOPE: &str = "openid offline_access invoices:read";
@@ -39,22 +38,6 @@ fn last_migration() -> i64 {
     files.count().try_into().unwrap()
 }
 
-#[track_caller]
-fn printed(output: &Output) -> String {
-    assert!(output.status.success(), "{}", said(output));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-async fn stop(serving: Serving) {
-    serving.signal("-TERM");
-    assert_eq!(tokio::task::spawn_blocking(move || serving.end()).await.unwrap().0, Some(0));
-}
-
-async fn me(node: &Outside, session: &str) -> u16 {
-    let request = node.request(Method::GET, "/me").header("x-session-token", session);
-    node.send(request.body(bytes::Bytes::new().into()).unwrap()).await.status.as_u16()
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_a_later_schema_that_is_compatible_a_version_serves_and_migrates_nothing() {
     let installation = installation().await;
@@ -68,10 +51,10 @@ async fn on_a_later_schema_that_is_compatible_a_version_serves_and_migrates_noth
     let node = Outside { address: installation.address };
     let serving = installation.serve();
     let session = node.sign_in(ANA).await;
-    assert_eq!(me(&node, &session).await, 200);
+    assert_eq!(me(node, &session).await.status, 200);
     let tokens = node.tokens(ANA, "web", SCOPE).await;
     assert_eq!(node.refresh("web", text(&tokens["refresh_token"])).await.status, 200);
-    stop(serving).await;
+    serving.stop().await;
     assert!(printed(&installation.run(&["log", "verify"])).contains("0 findings"));
     let forgotten = "DELETE FROM schema_history WHERE version = 900";
     assert_eq!(run(&installation, forgotten).await, 1, "what the later one did is still known");
@@ -107,21 +90,21 @@ async fn what_only_a_later_version_can_read_is_answered_503_until_that_version_s
     let session = node.sign_in(ANA).await;
     let tokens = node.tokens(ANA, "web", SCOPE).await;
     let refresh = text(&tokens["refresh_token"]);
-    stop(serving).await;
+    serving.stop().await;
     let later =
         "UPDATE entities SET revision = revision + 100 WHERE kind IN ('session', 'token_family')";
     assert!(run(&installation, later).await > 1);
     let serving = installation.serve();
     for _ in 0..3 {
-        assert_eq!(me(&node, &session).await, 503);
+        assert_eq!(me(node, &session).await.status, 503);
         assert_eq!(node.refresh("web", refresh).await.status, 503);
     }
     node.token("billing", "invoices:read").await;
-    stop(serving).await;
+    serving.stop().await;
     let again = "UPDATE entities SET revision = revision - 100 WHERE revision > 100";
     assert!(run(&installation, again).await > 1);
     let serving = installation.serve();
-    assert_eq!(me(&node, &session).await, 200);
+    assert_eq!(me(node, &session).await.status, 200);
     assert_eq!(node.refresh("web", refresh).await.status, 200);
-    stop(serving).await;
+    serving.stop().await;
 }
