@@ -322,7 +322,7 @@ async fn connections_into_nowhere_do_not_keep_the_store_away_once_it_is_back() {
         assert!(read_all(&node).await.iter().all(Result::is_ok));
     }
     cable.swallow.send_replace(true);
-    // What is on its way yet may arrive.
+    // Each line has to notice.
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(read_all(&node).await.iter().all(Result::is_err), "nothing can be verified");
     // New lines work again; the old ones stay dead, and nobody tells us.
