@@ -1,5 +1,8 @@
 //! Medians, how far the rounds lie apart, and what was wanted of them.
 
+/// Bytes.
+pub const MIB: f64 = 1024.0 * 1024.0;
+
 /// What several rounds showed of one thing.
 #[derive(Clone, Copy)]
 pub struct Spread {

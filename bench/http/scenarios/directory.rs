@@ -7,7 +7,7 @@
 use crate::{
     Outcome,
     connection::Connection,
-    figures::{Bound, thousands},
+    figures::{Bound, MIB, thousands},
     load::{Always, Plan, Script, press},
     portal::{Portal, code_in},
     process::peak_of,
@@ -22,7 +22,6 @@ use std::{fmt::Write as _, net::SocketAddr, time::Instant};
 pub const NAME: &str = "directory";
 
 const SIZES: [u32; 4] = [1_000, 10_000, 100_000, 1_000_000];
-const MIB: f64 = 1024.0 * 1024.0;
 const TEMPLATE: &str = "template@bench.test";
 const KEY_PERMISSIONS: [&str; 4] =
     ["memberships:read", "accounts:read", "organizations:read", "invoices:read"];

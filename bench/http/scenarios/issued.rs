@@ -7,7 +7,7 @@ use super::{ClientCredentials, Load, code, exchange, refresh};
 use crate::{
     Outcome,
     connection::Connection,
-    figures::{Bound, Spread, thousands},
+    figures::{Bound, MIB, Spread, thousands},
     load::{Plan, Script, Turn},
     portal::Identity,
     report::Section,
@@ -31,8 +31,6 @@ const TOKENS: [(&dyn Load, usize); 4] = [
 
 /// What may be resident beyond what was at rest, in MiB.
 const MOST: f64 = 64.0;
-
-const MIB: f64 = 1024.0 * 1024.0;
 
 /// Until what a start or the last token leaves behind is settled.
 const REST: Duration = Duration::from_secs(2);

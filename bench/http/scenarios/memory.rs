@@ -3,7 +3,7 @@
 use super::{ClientCredentials, Load as _};
 use crate::{
     Outcome,
-    figures::{Bound, Spread},
+    figures::{Bound, MIB, Spread},
     load::{Plan, press},
     report::Section,
     servers::{Stage, Who},
@@ -11,8 +11,6 @@ use crate::{
 use std::time::Duration;
 
 pub const NAME: &str = "memory";
-
-const MIB: f64 = 1024.0 * 1024.0;
 
 /// Until what a start leaves behind is settled.
 const REST: Duration = Duration::from_secs(2);

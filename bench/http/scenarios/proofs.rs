@@ -6,7 +6,7 @@
 use crate::{
     Outcome,
     connection::Connection,
-    figures::{Bound, thousands},
+    figures::{Bound, MIB, thousands},
     load::Plan,
     report::Section,
     request::{parameters, post_form},
@@ -32,8 +32,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// By how much memory may have grown from half of the proofs to all of them.
 const MOST_GROWTH: f64 = 1.1;
-
-const MIB: f64 = 1024.0 * 1024.0;
 
 /// What is kept at one moment.
 struct Kept {
