@@ -21,8 +21,11 @@ dir = "keys"
 listen = "127.0.0.1:{operator}"
 [mail]
 transport = "file://{mails}"
-from = "Chaos <id@example.com>"
-[outbound]
+from = "Porteiro <id@example.com>"
+{settings}"""
+
+# For clients on this machine, as many as there may be.
+OPEN = """[outbound]
 allow_private_networks = true
 [limits]
 enabled = false
@@ -157,7 +160,7 @@ class Node:
 class Installation:
     """A folder with keys and a configuration, and what the command line does with them."""
 
-    def __init__(self, binary, folder, issuer, store, clocks=None):
+    def __init__(self, binary, folder, issuer, store, clocks=None, settings=OPEN):
         self.binary = binary
         self.folder = folder
         self.issuer = issuer
@@ -166,7 +169,9 @@ class Installation:
         self.mails = os.path.join(folder, "mails")
         os.makedirs(self.mails, exist_ok=True)
         port = issuer.rsplit(":", 1)[1]
-        text = CONFIGURATION.format(issuer=issuer, port=port, store=store, operator=free_port(), mails=self.mails)
+        text = CONFIGURATION.format(
+            issuer=issuer, port=port, store=store, operator=free_port(), mails=self.mails, settings=settings,
+        )
         with open(os.path.join(folder, "porteiro.toml"), "w", encoding="utf-8") as file:
             file.write(text)
 
@@ -195,7 +200,7 @@ class Installation:
     def succeed(self, *arguments):
         code, out, err = self.run(*arguments, seconds=180)
         if code != 0:
-            raise SystemExit(f"chaos: porteiro {' '.join(arguments)} ended with {code}: {err[-1500:]}")
+            raise SystemExit(f"porteiro {' '.join(arguments)} ended with {code}: {err[-1500:]}")
         return out
 
     def json(self, *arguments):

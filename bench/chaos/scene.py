@@ -1,12 +1,7 @@
 """What there is: organizations, people, clients; made once, before the first fault."""
 
-SECRET = "a-secret-of-more-than-thirty-two-characters"
-PASSWORD = "correct horse battery staple"
-INVOICES = "https://api.example.com/invoices"
-CALLBACK = "https://web.example.com/cb"
-DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
-CIBA_GRANT = "urn:openid:params:grant-type:ciba"
-EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange"
+import parties
+from parties import PASSWORD, SECRET
 
 # What each role of acme confers.
 ROLES = {
@@ -14,69 +9,16 @@ ROLES = {
     "manager": ["invoices:read", "invoices:write", "invoices:approve"],
 }
 
-CLIENTS = f"""
-[[resource]]
-identifier = "{INVOICES}"
-name = "Invoices"
-scopes = ["invoices:read", "invoices:write", "invoices:approve"]
-
-[[organization]]
-slug = "acme"
-name = "Acme Lda"
-  [[organization.role]]
-  name = "clerk"
-  permissions = ["invoices:read"]
-  [[organization.role]]
-  name = "manager"
-  permissions = ["invoices:*"]
-
-[[client]]
-client_id = "web"
-client_secret = "{SECRET}"
-redirect_uris = ["{CALLBACK}"]
-trusted = true
-backchannel_logout_uri = "{{logout}}"
-backchannel_logout_session_required = true
-
-[[client]]
-client_id = "tv"
-grant_types = ["{DEVICE_GRANT}", "refresh_token"]
-token_endpoint_auth_method = "none"
-
-[[client]]
-client_id = "agent"
-client_secret = "{SECRET}"
-grant_types = ["{CIBA_GRANT}", "refresh_token"]
-
-[[client]]
-client_id = "actor"
-client_secret = "{SECRET}"
-grant_types = ["{EXCHANGE_GRANT}"]
-
-[[client]]
-client_id = "billing"
-client_secret = "{SECRET}"
-organization = "acme"
-roles = ["clerk"]
-grant_types = ["client_credentials"]
-
-[[client]]
-client_id = "invoices-api"
-client_secret = "{SECRET}"
-introspects = ["{INVOICES}"]
-"""
-
 
 def person(email, roles=("manager",)):
-    held = ", ".join(f'"{role}"' for role in roles)
-    return (
-        f'\n[[account]]\nemail = "{email}"\nemail_verified = true\npassword = "{PASSWORD}"\ngiven_name = "Ana"\n'
-        f'memberships = [{{ organization = "acme", roles = [{held}] }}]\n'
-    )
+    return parties.person(email, "acme", roles)
 
 
 def provisioning(emails, logout, connection=""):
-    return CLIENTS.replace("{logout}", logout) + connection + "".join(person(email) for email in emails)
+    told = f'backchannel_logout_uri = "{logout}"\nbackchannel_logout_session_required = true\n'
+    clients = parties.web(told) + parties.machine("billing", "acme") + parties.CLIENTS
+    permissions = parties.resource("invoices:read", "invoices:write", "invoices:approve")
+    return permissions + parties.organization("acme", "Acme Lda") + clients + connection + "".join(map(person, emails))
 
 
 def connection(issuer):

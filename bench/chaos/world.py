@@ -24,11 +24,12 @@ from history import History, read
 from index import Index
 from machine import Clocks, Disk, Routes, free_port, say
 from nodes import Installation, Keeper, Node, wait_for
+from parties import SECRET
 from postgres import Postgres
 from proxy import Proxy
 from receiver import Receiver
 from rules import never_delivered
-from scene import SECRET, connection, provisioning, upstream_client
+from scene import connection, provisioning, upstream_client
 from wire import Wire
 
 WORKERS = {

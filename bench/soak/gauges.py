@@ -97,8 +97,8 @@ class Gauges:
 
     def letters(self):
         """Mails are written to a folder, which is emptied here."""
-        for name in os.listdir(self.server.mails):
+        for name in os.listdir(self.server.installation.mails):
             if name.endswith(".eml"):
-                os.unlink(os.path.join(self.server.mails, name))
+                os.unlink(os.path.join(self.server.installation.mails, name))
                 self.mails += 1
         return {"mails": self.mails}

@@ -3,25 +3,15 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
 
 import scene
+from machine import free_port
+from nodes import Installation
 
-CONFIGURATION = """issuer = "http://localhost:{port}"
-listen = "127.0.0.1:{port}"
-[store]
-url = "{store}"
-[keys]
-dir = "keys"
-[operator]
-listen = "127.0.0.1:{operator}"
-[mail]
-transport = "file://{mails}"
-from = "Soak <id@example.com>"
-[lifetimes]
+SETTINGS = """[lifetimes]
 {lifetimes}
 [limits]
 approval_burst = 1000
@@ -32,50 +22,31 @@ SAMPLE = re.compile(r"^([a-z_]+)(?:\{(.*)\})? (\S+)$")
 LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
-def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
-
-
 class Server:
     def __init__(self, binary, folder, postgres, core):
         self.binary, self.folder, self.core = os.path.abspath(binary), folder, core
         self.database = None if postgres else os.path.join(folder, "porteiro.db")
         self.store = postgres or f"sqlite://{self.database}"
         self.port, self.operator = free_port(), free_port()
-        self.mails = os.path.join(folder, "mails")
-        os.makedirs(self.mails, exist_ok=True)
-        self.process = None
-        text = CONFIGURATION.format(
-            port=self.port, operator=self.operator, store=self.store, mails=self.mails,
-            lifetimes="\n".join(f"{name} = {seconds}" for name, seconds in scene.LIFETIMES.items()),
+        lifetimes = "\n".join(f"{name} = {seconds}" for name, seconds in scene.LIFETIMES.items())
+        settings = SETTINGS.format(lifetimes=lifetimes)
+        self.installation = Installation(
+            self.binary, folder, f"http://localhost:{self.port}", self.store, settings=settings,
         )
-        with open(os.path.join(folder, "porteiro.toml"), "w", encoding="utf-8") as file:
-            file.write(text)
-
-    def run(self, *arguments):
-        command = [self.binary, *arguments]
-        if arguments[0] != "keys":
-            command += ["--config", "porteiro.toml"]
-        ran = subprocess.run(command, cwd=self.folder, env=variables(), stdin=subprocess.DEVNULL, check=False,
-                             capture_output=True, text=True)
-        if ran.returncode != 0:
-            raise SystemExit(f"soak: porteiro {arguments[0]} ended with {ran.returncode}: {ran.stderr[-1500:]}")
-        return ran.stdout
+        self.process = None
 
     def prepare(self):
-        self.run("keys", "generate", "--keys", "keys")
-        with open(os.path.join(self.folder, "scene.toml"), "w", encoding="utf-8") as file:
-            file.write(scene.provisioning())
-        self.run("apply", "scene.toml")
+        self.installation.succeed("keys", "generate", "--keys", "keys")
+        self.installation.apply(scene.provisioning())
 
     def start(self):
         self.log = open(os.path.join(self.folder, "server.log"), "ab")
         # As `taskset` would: before the program counts its cores.
         pin = None if self.core is None else lambda: os.sched_setaffinity(0, {self.core})
+        variables = {"PORTEIRO_LOG": "warn", "PORTEIRO_OPERATOR__LISTEN": f"127.0.0.1:{self.operator}"}
         self.process = subprocess.Popen(
-            [self.binary, "serve", "--config", "porteiro.toml"], cwd=self.folder, env=variables(),
+            [self.binary, "serve", "--config", "porteiro.toml"], cwd=self.folder,
+            env=Installation.variables(variables),
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=pin,
         )
         until = time.monotonic() + 60
@@ -122,9 +93,3 @@ class Server:
                 labels = dict(LABEL.findall(sample[2] or ""))
                 found.setdefault(sample[1], []).append((labels, float(sample[3])))
         return found
-
-
-def variables():
-    """The environment without what would change the configuration."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PORTEIRO_", "PG"))}
-    return kept | {"PORTEIRO_LOG": "warn"}

@@ -7,7 +7,7 @@ import threading
 import urllib.parse
 
 from history import mark
-from scene import CALLBACK, PASSWORD, SECRET
+from parties import CALLBACK, PASSWORD, SECRET
 from wire import Caller, basic, claims
 
 ACCESS_SECONDS = 300

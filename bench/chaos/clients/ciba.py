@@ -2,7 +2,7 @@
 
 from clients.base import GaveUp, Worker
 from history import mark
-from scene import CIBA_GRANT, SECRET
+from parties import CIBA_GRANT, SECRET
 from wire import basic
 
 SCOPE = ("openid", "invoices:read")

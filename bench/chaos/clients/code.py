@@ -4,7 +4,7 @@ import urllib.parse
 
 from clients.base import CODE_SECONDS, GaveUp, Worker, authorization, code_of
 from history import mark
-from scene import CALLBACK, SECRET
+from parties import CALLBACK, SECRET
 from wire import basic, claims
 
 SCOPE = ("openid", "invoices:read", "invoices:write")

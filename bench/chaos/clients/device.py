@@ -2,7 +2,7 @@
 
 from clients.base import GaveUp, Worker
 from history import mark
-from scene import DEVICE_GRANT, PASSWORD
+from parties import DEVICE_GRANT, PASSWORD
 
 SCOPE = ("openid", "invoices:read")
 

@@ -2,7 +2,7 @@
 
 from clients.code import Code
 from history import mark
-from scene import EXCHANGE_GRANT
+from parties import EXCHANGE_GRANT
 
 ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token"
 

@@ -6,7 +6,7 @@ import urllib.parse
 from clients.base import GaveUp, Worker
 from clients.code import Code
 from history import mark
-from scene import PASSWORD
+from parties import PASSWORD
 
 
 class Sso(Code):
