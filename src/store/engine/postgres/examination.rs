@@ -119,7 +119,9 @@ async fn try_sessions(server: &Server, sessions: &Sessions, mut one: Session) ->
         }
     }
     one.commit().await?;
-    other.rollback().await?;
+    if other.is_open() {
+        other.rollback().await?;
+    }
     other.begin().await?;
     let is_free = other.try_advisory_lock(id).await?;
     other.rollback().await?;
