@@ -41,7 +41,7 @@ use std::sync::Arc;
 /// What a token's holder may do, or that it may do nothing (RFC 7662 §2.2).
 #[derive(Serialize)]
 #[serde(untagged)]
-pub enum Introspected {
+pub enum IntrospectionAnswer {
     Active {
         active: bool,
         token_type: &'static str,
@@ -93,9 +93,9 @@ impl Serialize for TokenClaims {
     }
 }
 
-const INACTIVE: Introspected = Introspected::Inactive { active: false };
+const INACTIVE: IntrospectionAnswer = IntrospectionAnswer::Inactive { active: false };
 
-impl IntoResponse for Introspected {
+impl IntoResponse for IntrospectionAnswer {
     fn into_response(self) -> Response {
         private_json(&self)
     }
@@ -103,11 +103,11 @@ impl IntoResponse for Introspected {
 
 /// What a signed answer says (RFC 9701 §5): neither `sub` nor `exp`, so that it is no token itself.
 #[derive(Serialize)]
-struct Signed<'a> {
+struct SignedIntrospection<'a> {
     iss: &'a str,
     aud: &'a str,
     iat: i64,
-    token_introspection: &'a Introspected,
+    token_introspection: &'a IntrospectionAnswer,
 }
 
 /// The type of a signed answer, without `application/`.
@@ -127,7 +127,7 @@ pub async fn post(
         return Ok(introspected.into_response());
     }
     let algorithm = client.metadata.introspection_signed_response_alg;
-    let claims = Signed {
+    let claims = SignedIntrospection {
         iss: &app.issuer,
         aud: &client.client_id,
         iat: app.clock.now().seconds(),
@@ -140,7 +140,11 @@ pub async fn post(
     Ok(response)
 }
 
-async fn introspect(app: &App, caller: &Caller, token: &str) -> Result<Introspected, OAuthError> {
+async fn introspect(
+    app: &App,
+    caller: &Caller,
+    token: &str,
+) -> Result<IntrospectionAnswer, OAuthError> {
     let client = caller.client();
     if token.starts_with(OpaqueKind::RefreshToken.prefix()) {
         return refresh_token(app, caller, token).await;
@@ -168,7 +172,7 @@ async fn introspect(app: &App, caller: &Caller, token: &str) -> Result<Introspec
         let acr = left.map(Into::into);
         TokenClaims::Changed(Box::new(Claims { acr, ..Claims::clone(&claims) }))
     };
-    Ok(Introspected::Active { active: true, token_type, username, claims })
+    Ok(IntrospectionAnswer::Active { active: true, token_type, username, claims })
 }
 
 /// Tells whether the caller names the signed form; one that likes both gets the signed one.
@@ -194,7 +198,7 @@ async fn refresh_token(
     app: &App,
     caller: &Caller,
     token: &str,
-) -> Result<Introspected, OAuthError> {
+) -> Result<IntrospectionAnswer, OAuthError> {
     let client = caller.client();
     let Some(token) = OpaqueKind::RefreshToken.read(token, &app.crypto.vault.now()) else {
         return Ok(INACTIVE);
@@ -219,7 +223,7 @@ async fn refresh_token(
     if token_validity::of_grant(app, grant, &token.id, organization).await?.is_none() {
         return Ok(INACTIVE);
     }
-    Ok(Introspected::Refresh {
+    Ok(IntrospectionAnswer::Refresh {
         active: true,
         iss: app.issuer.clone(),
         client_id: grant.client_id.clone(),

@@ -33,7 +33,7 @@ use serde::Serialize;
 
 /// RFC 9126 §2.2.
 #[derive(Serialize)]
-struct Accepted {
+struct ParAnswer {
     request_uri: String,
     expires_in: u64,
 }
@@ -68,5 +68,5 @@ pub async fn post(
     let content = PushedContent { form, key, is_signed: source.is_signed, lives };
     let request_uri = pushed::seal(&app, &client.client_id, &content)?;
     let expires_in = lives.as_secs();
-    Ok((StatusCode::CREATED, private_json(&Accepted { request_uri, expires_in })).into_response())
+    Ok((StatusCode::CREATED, private_json(&ParAnswer { request_uri, expires_in })).into_response())
 }

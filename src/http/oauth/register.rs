@@ -11,7 +11,7 @@ mod statement;
 
 pub use manage::{delete, read, replace};
 
-use self::statement::Stated;
+use self::statement::StatedMetadata;
 use super::metadata::auth_methods;
 use crate::{
     actors::Failure,
@@ -51,7 +51,7 @@ const fn unfit(description: &'static str) -> OAuthError {
 
 /// What a client is told of itself (RFC 7591 §3.2.1, RFC 7592 §3); its secret only once.
 #[derive(Serialize)]
-pub struct Registered {
+pub struct ClientInformation {
     client_id: String,
     client_id_issued_at: i64,
     #[serde(flatten)]
@@ -76,7 +76,7 @@ impl GivenSecret {
     }
 }
 
-impl IntoResponse for Registered {
+impl IntoResponse for ClientInformation {
     fn into_response(self) -> Response {
         private_json(&self)
     }
@@ -87,7 +87,7 @@ pub async fn post(
     Origin(address): Origin,
     RequestContext(context): RequestContext,
     request: Request,
-) -> Result<(StatusCode, Registered), OAuthError> {
+) -> Result<(StatusCode, ClientInformation), OAuthError> {
     if !app.is_open(SelfService::Registration).await? {
         return Err(CLOSED);
     }
@@ -115,7 +115,7 @@ pub async fn post(
         Stopped::Failed(Failure::Refused(Refusal::Metadata(faults))) => refusal::of(&faults),
         stopped => stopped.into(),
     })?;
-    let registered = Registered {
+    let registered = ClientInformation {
         registration_client_uri: own_address(&app, &client_id),
         client_id,
         client_id_issued_at: app.clock.now().seconds(),
@@ -145,7 +145,7 @@ struct RegistrationRequest {
 
 /// Reads what a client wants to be registered with; refuses what cannot stand, or is not served.
 async fn checked(app: &App, body: &Map<String, Value>) -> Result<RegistrationRequest, OAuthError> {
-    let Stated { members, statement } = statement::read(app, body)?;
+    let StatedMetadata { members, statement } = statement::read(app, body)?;
     let metadata = ClientMetadata::to_register(&members).map_err(|faults| refusal::of(&faults))?;
     check_metadata(app, &metadata, &members).await?;
     // What registered itself manages nothing (adr/0079).

@@ -70,7 +70,7 @@ pub async fn post(
     RequestContext(context): RequestContext,
     certificate: RequestCertificate,
     headers: HeaderMap,
-    request: PostedOrNot,
+    request: OptionalForm,
 ) -> Response {
     let at = ProofPlace {
         method: &Method::POST,
@@ -80,7 +80,7 @@ pub async fn post(
         certificate: certificate.0.as_deref(),
     };
     let asked = UserinfoRequest { app: &app, context: &context, at };
-    let Arrived { form, permit } = match request.0 {
+    let ReceivedForm { form, permit } = match request.0 {
         Ok(arrived) => arrived,
         Err(error) => return error.into_response(),
     };
@@ -108,14 +108,14 @@ struct UserinfoRequest<'a> {
 }
 
 /// A form, which is empty where the request has none.
-pub struct PostedOrNot(Result<Arrived, OAuthError>);
+pub struct OptionalForm(Result<ReceivedForm, OAuthError>);
 
-struct Arrived {
+struct ReceivedForm {
     form: Form,
     permit: WorkPermit,
 }
 
-impl axum::extract::FromRequest<App> for PostedOrNot {
+impl axum::extract::FromRequest<App> for OptionalForm {
     type Rejection = std::convert::Infallible;
 
     async fn from_request(
@@ -126,12 +126,12 @@ impl axum::extract::FromRequest<App> for PostedOrNot {
         if !head.headers.contains_key(header::CONTENT_TYPE) {
             let Origin(address) = Origin::from_request_parts(&mut head, app).await?;
             let permit = app.limits.request_permits.work(address).map_err(OAuthError::from);
-            return Ok(Self(permit.map(|permit| Arrived { form: Form::default(), permit })));
+            return Ok(Self(permit.map(|permit| ReceivedForm { form: Form::default(), permit })));
         }
         Ok(Self(
             async {
                 let (body, permit) = form::arrived(&head, body, app).await?;
-                Ok(Arrived { form: Form::parse(&body)?, permit })
+                Ok(ReceivedForm { form: Form::parse(&body)?, permit })
             }
             .await,
         ))

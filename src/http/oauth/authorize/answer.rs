@@ -1,7 +1,7 @@
 //! Answers of the authorization endpoint: redirects for browsers, documents for programs, and a page
 //! or JSON where a redirect is not safe.
 
-use super::proof::Proven;
+use super::proof::ProvenClient;
 use crate::{
     domain::{
         Context,
@@ -51,7 +51,7 @@ pub enum EndpointAnswer {
 
 pub async fn give(
     app: &App,
-    proven: &Proven,
+    proven: &ProvenClient,
     answered: EndpointAnswer,
     (context, source): (&Context, RequestSource),
 ) -> Response {
@@ -74,7 +74,7 @@ pub async fn give(
 
 async fn refuse(
     app: &App,
-    proven: &Proven,
+    proven: &ProvenClient,
     error: &AuthorizationError,
     source: RequestSource,
 ) -> Result<Response, OAuthError> {
@@ -143,7 +143,7 @@ async fn begin(
 /// Shows a program what a browser would be redirected to.
 async fn over(
     app: &App,
-    proven: &Proven,
+    proven: &ProvenClient,
     mut source: RequestSource,
     code_to: Option<Zeroizing<String>>,
     failed_to: Option<String>,
@@ -163,7 +163,7 @@ async fn over(
 
 /// Answers HEAD to a request that GET would go on with: nothing is issued and no cookie is set, and
 /// headers that only issuing could tell are left out (RFC 9110 §9.3.2).
-pub async fn outline(app: &App, proven: &Proven, source: &RequestSource) -> Response {
+pub async fn outline(app: &App, proven: &ProvenClient, source: &RequestSource) -> Response {
     if source.wants_json {
         return private_json(&Map::<String, Value>::new());
     }
@@ -186,7 +186,7 @@ pub async fn outline(app: &App, proven: &Proven, source: &RequestSource) -> Resp
 ///
 /// Anyone can register a client, and a link to us with a mistake in it would then lead anywhere. So an
 /// error of such a client is a page, unless the person has signed in here (RFC 9700 §4.11.2, adr/0044).
-async fn stays_here(app: &App, proven: &Proven, source: &RequestSource) -> bool {
+async fn stays_here(app: &App, proven: &ProvenClient, source: &RequestSource) -> bool {
     let leaves = !proven.client().is_self_registered() || proven.is_silent;
     !leaves && !is_signed_in(app, source).await
 }
@@ -196,7 +196,7 @@ async fn is_signed_in(app: &App, source: &RequestSource) -> bool {
 }
 
 /// Names the host that an error would have led to.
-fn destination_page(proven: &Proven, error: AuthorizationError) -> Response {
+fn destination_page(proven: &ProvenClient, error: AuthorizationError) -> Response {
     // A host or a scheme: letters, digits and a few marks, none of which means anything in HTML.
     let host = redirect_uri::host(&proven.reply_to.redirect_uri).unwrap_or_default();
     let text = format!(

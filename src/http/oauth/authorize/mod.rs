@@ -44,8 +44,8 @@ use axum::{
     routing::{self, MethodRouter},
 };
 use checks::Endpoint;
-use proof::Proven;
-use silent::Asking;
+use proof::ProvenClient;
+use silent::Requester;
 use source::Source;
 use std::net::IpAddr;
 
@@ -96,7 +96,7 @@ async fn prove<'a>(
     app: &App,
     form: &'a Form,
     caller: IpAddr,
-) -> Result<(Source<'a>, Proven), OAuthError> {
+) -> Result<(Source<'a>, ProvenClient), OAuthError> {
     let seen = proof::client(app, form, caller).await?;
     let client = seen.machine.known().ok_or_else(OAuthError::unavailable)?;
     let parameters = source::resolve(app, client, form).await?;
@@ -119,7 +119,7 @@ async fn get(
         Err(error) => return answer::unproven(&source, error),
     };
     match Form::parse_noting(query.unwrap_or_default().as_bytes()) {
-        Ok(form) => authorize(&app, context, Incoming { form, caller: address, source }).await,
+        Ok(form) => authorize(&app, context, AuthorizeCall { form, caller: address, source }).await,
         Err(error) => answer::unproven(&source, error),
     }
 }
@@ -143,7 +143,7 @@ async fn post(
     match Form::parse_noting(&body) {
         Ok(form) => match as_link(routes::AUTHORIZE, &head.headers, &source, &body) {
             Some(link) => see_other(&link).unwrap_or_else(IntoResponse::into_response),
-            None => authorize(&app, context, Incoming { form, caller: address, source }).await,
+            None => authorize(&app, context, AuthorizeCall { form, caller: address, source }).await,
         },
         Err(error) => answer::unproven(&source, error),
     }
@@ -157,15 +157,15 @@ async fn refuse_method() -> Response {
 }
 
 /// A request whose parameters are here.
-struct Incoming {
+struct AuthorizeCall {
     form: Form,
     /// The address that it came from.
     caller: IpAddr,
     source: RequestSource,
 }
 
-async fn authorize(app: &App, context: Context, incoming: Incoming) -> Response {
-    let Incoming { form, caller, source } = incoming;
+async fn authorize(app: &App, context: Context, incoming: AuthorizeCall) -> Response {
+    let AuthorizeCall { form, caller, source } = incoming;
     let (parameters, proven) = match prove(app, &form, caller).await {
         Ok(proven) => proven,
         Err(error) => return answer::unproven(&source, error),
@@ -173,7 +173,7 @@ async fn authorize(app: &App, context: Context, incoming: Incoming) -> Response 
     let answered = match checks::run(app, &parameters, &proven, Endpoint::Authorize).await {
         Err(error) => EndpointAnswer::Refused(error),
         Ok(request) => {
-            let asking = Asking { context: context.clone(), source: &source };
+            let asking = Requester { context: context.clone(), source: &source };
             silent::settle(app, request, asking).await
         }
     };

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What a request is answered in.
-pub enum Picked {
+pub enum SessionChoice {
     Session(Box<Present>),
     /// The person chooses.
     Ask,
@@ -27,12 +27,12 @@ pub async fn pick(
     app: &App,
     request: &Request,
     mut held: Vec<HeldSession>,
-) -> Result<Picked, HydrateError> {
+) -> Result<SessionChoice, HydrateError> {
     if request.wanted.prompt.select_account && !held.is_empty() {
-        return Ok(Picked::Ask);
+        return Ok(SessionChoice::Ask);
     }
     if request.wanted.prompt.select_account {
-        return Ok(Picked::None);
+        return Ok(SessionChoice::None);
     }
     let named = match &request.wanted.hint {
         Some(account) => Some(account.clone()),
@@ -42,10 +42,10 @@ pub async fn pick(
     let place = held.iter().position(is_theirs);
     let place = place.or_else(|| held.iter().position(|one| one.is_current));
     Ok(match place {
-        Some(place) => Picked::Session(Box::new(held.swap_remove(place).present)),
+        Some(place) => SessionChoice::Session(Box::new(held.swap_remove(place).present)),
         // Whom an ID token names is not among them.
-        None if held.is_empty() || request.wanted.hint.is_some() => Picked::None,
-        None => Picked::Ask,
+        None if held.is_empty() || request.wanted.hint.is_some() => SessionChoice::None,
+        None => SessionChoice::Ask,
     })
 }
 

@@ -17,7 +17,7 @@ use crate::{
 use std::{net::IpAddr, sync::Arc};
 
 /// A client and a redirect URI of its own.
-pub struct Proven {
+pub struct ProvenClient {
     seen: Arc<Hydrated<Client>>,
     pub reply_to: ReplyTo,
     pub scope: String,
@@ -25,7 +25,7 @@ pub struct Proven {
     pub is_silent: bool,
 }
 
-impl Proven {
+impl ProvenClient {
     pub fn client(&self) -> &KnownClient {
         self.seen.machine.known().expect("only known clients are proven")
     }
@@ -71,7 +71,7 @@ fn foreign(client: &KnownClient, presented: &str) -> OAuthError {
 }
 
 /// Proves where the answer to a request of this client may go.
-pub fn prove(seen: Arc<Hydrated<Client>>, form: &Form) -> Result<Proven, OAuthError> {
+pub fn prove(seen: Arc<Hydrated<Client>>, form: &Form) -> Result<ProvenClient, OAuthError> {
     let client = seen.machine.known().ok_or(invalid("the client is not known"))?;
     if ["redirect_uri", "state"].into_iter().any(|name| form.is_repeated(name)) {
         return Err(ONCE);
@@ -108,5 +108,5 @@ pub fn prove(seen: Arc<Hydrated<Client>>, form: &Form) -> Result<Proven, OAuthEr
     let scope = form.get("scope").filter(|scope| scope.len() <= LONGEST_STATE);
     let scope = scope.unwrap_or_default().to_owned();
     let is_silent = form.get("prompt") == Some("none") && !form.is_repeated("prompt");
-    Ok(Proven { seen, reply_to, scope, is_silent })
+    Ok(ProvenClient { seen, reply_to, scope, is_silent })
 }

@@ -39,7 +39,7 @@ const UNKNOWN: OAuthError = OAuthError::new(
 
 /// Written from text that others own, and read as text of its own.
 #[derive(Serialize, Deserialize)]
-struct Sealed<T> {
+struct SealedRequest<T> {
     #[serde(rename = "c")]
     client_id: T,
     #[serde(rename = "p")]
@@ -72,7 +72,7 @@ pub fn seal(app: &App, client_id: &str, pushed: &PushedContent<'_>) -> Result<St
     let key = key.map(String::from);
     let kept = form.pairs().filter(|(name, _)| !CREDENTIALS.contains(name));
     let proved = key.iter().map(|key| (KEY, &**key)).filter(|_| form.get(KEY).is_none());
-    let sealed = Sealed {
+    let sealed = SealedRequest {
         client_id,
         parameters: kept.chain(proved).collect(),
         expires_at: app.clock.now() + *lives,
@@ -111,7 +111,7 @@ pub async fn open(
     Ok((Form::of(sealed.parameters), pushed, !sealed.is_unsigned))
 }
 
-fn read<'a>(app: &App, request_uri: &'a str) -> Option<(&'a str, Sealed<String>)> {
+fn read<'a>(app: &App, request_uri: &'a str) -> Option<(&'a str, SealedRequest<String>)> {
     let body = request_uri.strip_prefix(PREFIX)?;
     if request_uri.len() > LONGEST || !body.is_ascii() {
         return None;

@@ -2,7 +2,7 @@
 
 use super::{
     answer::EndpointAnswer,
-    picked::{self, Picked},
+    picked::{self, SessionChoice},
 };
 use crate::{
     actors::{Failure, HydrateError, Hydrated},
@@ -36,21 +36,21 @@ use crate::{
 };
 
 /// Who asks, as far as the request shows.
-pub struct Asking<'a> {
+pub struct Requester<'a> {
     pub context: Context,
     pub source: &'a RequestSource,
 }
 
-pub async fn settle(app: &App, request: Request, asking: Asking<'_>) -> EndpointAnswer {
+pub async fn settle(app: &App, request: Request, asking: Requester<'_>) -> EndpointAnswer {
     try_to_settle(app, request, asking).await.unwrap_or_else(EndpointAnswer::Refused)
 }
 
 async fn try_to_settle(
     app: &App,
     request: Request,
-    asking: Asking<'_>,
+    asking: Requester<'_>,
 ) -> Result<EndpointAnswer, AuthorizationError> {
-    let Asking { context, source } = asking;
+    let Requester { context, source } = asking;
     // Drawn once for all tries: by them the family knows a command that it has carried out.
     let id = draw_id_at(&*app.dice, app.clock.now());
     let code = OpaqueKind::AuthorizationCode.mint(&id, &app.crypto.vault.now(), &*app.dice);
@@ -60,9 +60,9 @@ async fn try_to_settle(
         let held = tries.read(session::held(app, &context, source, anew).await)?;
         let may_choose = held.len() > 1 && !picked::is_named(&request);
         let present = match tries.read(picked::pick(app, &request, held).await)? {
-            Picked::Session(present) => Some(*present),
-            Picked::Ask => return select(request),
-            Picked::None => None,
+            SessionChoice::Session(present) => Some(*present),
+            SessionChoice::Ask => return select(request),
+            SessionChoice::None => None,
         };
         let fresh_enough = |present: &Present| {
             !request.wanted.wants_fresh_sign_in(&present.person, app.clock.now())

@@ -1,6 +1,6 @@
 //! What an API learns of an API key: what it may do there, and nothing of what it may do elsewhere.
 
-use super::{INACTIVE, Introspected};
+use super::{INACTIVE, IntrospectionAnswer};
 use crate::{
     domain::{
         Machine as _, Timestamp, api_key::Issuer, organization::Organization, resource::Resource,
@@ -20,7 +20,7 @@ pub(super) async fn introspect(
     app: &App,
     caller: &Caller,
     text: &str,
-) -> Result<Introspected, OAuthError> {
+) -> Result<IntrospectionAnswer, OAuthError> {
     let client = caller.client();
     if client.introspects.is_empty() {
         return Ok(INACTIVE);
@@ -50,7 +50,7 @@ pub(super) async fn introspect(
         Issuer::Membership { account, .. } => app.subject(client, account),
         Issuer::Client { client_id } => client_id.clone(),
     };
-    Ok(Introspected::ApiKey {
+    Ok(IntrospectionAnswer::ApiKey {
         active: true,
         token_type: "api_key",
         iss: app.issuer.clone(),

@@ -5,7 +5,7 @@
 //! more (§2.2). A client that an operator has provisioned since can only be read.
 
 use super::{
-    GivenSecret, Registered, RegistrationRequest, checked, draw_secret, draw_token, members,
+    ClientInformation, GivenSecret, RegistrationRequest, checked, draw_secret, draw_token, members,
     own_address, refusal,
 };
 use crate::{
@@ -109,10 +109,15 @@ fn refuse(app: &App, client_id: &str, address: IpAddr) -> OAuthError {
 }
 
 /// What a client is told of itself, with a secret where it may be told.
-fn told(app: &App, known: &KnownClient, token: String, secret: Option<String>) -> Registered {
+fn told(
+    app: &App,
+    known: &KnownClient,
+    token: String,
+    secret: Option<String>,
+) -> ClientInformation {
     let registration = known.registration.as_ref();
     let statement = registration.and_then(|one| one.statement.as_deref());
-    Registered {
+    ClientInformation {
         registration_client_uri: own_address(app, &known.client_id),
         client_id_issued_at: registration.map_or(0, |one| one.registered_at.seconds()),
         secret: secret.map(GivenSecret::new),
@@ -129,7 +134,7 @@ pub async fn read(
     client_id: ClientId,
     Origin(address): Origin,
     headers: HeaderMap,
-) -> Result<Registered, OAuthError> {
+) -> Result<ClientInformation, OAuthError> {
     let _permit = app.limits.request_permits.work(address)?;
     let manager = manager(&app, client_id, &headers, address).await?;
     Ok(told(&app, manager.known(), manager.token.clone(), None))
@@ -142,7 +147,7 @@ pub async fn replace(
     Origin(address): Origin,
     RequestContext(context): RequestContext,
     request: Request,
-) -> Result<Registered, OAuthError> {
+) -> Result<ClientInformation, OAuthError> {
     let headers = request.headers().clone();
     let JsonPosted { body, .. } = JsonPosted::from_request(request, &app).await?;
     let manager = manager(&app, client_id, &headers, address).await?;

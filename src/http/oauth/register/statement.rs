@@ -23,7 +23,7 @@ const UNAPPROVED: OAuthError = OAuthError::new(
 );
 
 /// What a client asks for, and the statement that it rests on.
-pub struct Stated {
+pub struct StatedMetadata {
     pub members: Map<String, Value>,
     /// As it was sent.
     pub statement: Option<String>,
@@ -32,11 +32,11 @@ pub struct Stated {
 /// Lets the claims of a statement take the place of plain members.
 ///
 /// Where no issuer is trusted a statement is ignored, as RFC 7591 §3.1.1 allows.
-pub fn read(app: &App, body: &Map<String, Value>) -> Result<Stated, OAuthError> {
+pub fn read(app: &App, body: &Map<String, Value>) -> Result<StatedMetadata, OAuthError> {
     let mut members = body.clone();
     let statement = members.remove(MEMBER).filter(|value| !value.is_null());
     let (Some(issuers), Some(statement)) = (&app.crypto.statement_issuers, statement) else {
-        return Ok(Stated { members, statement: None });
+        return Ok(StatedMetadata { members, statement: None });
     };
     let statement = statement.as_str().filter(|text| text.len() <= MOST_METADATA).ok_or(INVALID)?;
     let claims = issuers.read(statement).map_err(|why| match why {
@@ -47,7 +47,7 @@ pub fn read(app: &App, body: &Map<String, Value>) -> Result<Stated, OAuthError> 
         return Err(INVALID.because("it has expired, or is not good yet"));
     }
     overlay(&mut members, claims);
-    Ok(Stated { members, statement: Some(statement.to_owned()) })
+    Ok(StatedMetadata { members, statement: Some(statement.to_owned()) })
 }
 
 /// RFC 7519 §4.1.4 and §4.1.5; a time that is no number is none that has come.

@@ -4,7 +4,7 @@
 
 use super::{
     Grant,
-    polled::{self, Presenting},
+    polled::{self, PolledParameter},
 };
 use crate::{
     crypto::OpaqueKind,
@@ -28,7 +28,7 @@ pub const GRANT: Grant = Grant {
     },
 };
 
-const REQUEST_ID: Presenting = Presenting {
+const REQUEST_ID: PolledParameter = PolledParameter {
     kind: OpaqueKind::BackchannelRequest,
     name: "auth_req_id",
     missing: OAuthError::new(Code::InvalidRequest, "the parameter auth_req_id is missing"),

@@ -2,7 +2,7 @@
 
 use super::{
     Grant,
-    polled::{self, Presenting},
+    polled::{self, PolledParameter},
 };
 use crate::{
     crypto::OpaqueKind,
@@ -23,7 +23,7 @@ pub const GRANT: Grant = Grant {
     },
 };
 
-const DEVICE_CODE: Presenting = Presenting {
+const DEVICE_CODE: PolledParameter = PolledParameter {
     kind: OpaqueKind::DeviceCode,
     name: "device_code",
     missing: OAuthError::new(Code::InvalidRequest, "the parameter device_code is missing"),

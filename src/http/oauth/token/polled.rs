@@ -32,7 +32,7 @@ const SLOW_DOWN: OAuthError =
     OAuthError::new(Code::SlowDown, "ask less often: the interval is five seconds longer now");
 
 /// What is presented, and how its answers are worded.
-pub struct Presenting {
+pub struct PolledParameter {
     pub kind: OpaqueKind,
     /// The parameter.
     pub name: &'static str,
@@ -46,9 +46,9 @@ pub async fn redeem<M: Awaited>(
     app: &App,
     (caller, client): (&Caller, &KnownClient),
     form: &Form,
-    (awaited, view, presenting): (&Entities<M>, &View<M>, Presenting),
+    (awaited, view, presenting): (&Entities<M>, &View<M>, PolledParameter),
 ) -> Result<TokenResponse, OAuthError> {
-    let Presenting { kind, name, missing, pending, expired } = presenting;
+    let PolledParameter { kind, name, missing, pending, expired } = presenting;
     let code = kind.read(form.get(name).ok_or(missing)?, &app.crypto.vault.now());
     let Some(code) = code else { return Err(INVALID_GRANT.because(format!("no {name} of ours"))) };
     let poll = Poll { client_id: client.client_id.clone(), code: code.fingerprint };

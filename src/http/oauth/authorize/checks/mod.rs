@@ -29,7 +29,7 @@ mod state;
 
 pub use state::LONGEST as LONGEST_STATE;
 
-use super::{proof::Proven, source::Source};
+use super::{proof::ProvenClient, source::Source};
 use crate::{
     domain::{
         Fingerprint,
@@ -65,11 +65,11 @@ pub struct CheckedRequest<'a> {
     details: Result<Details, MalformedDetails>,
     /// Looked up before, since looking takes time.
     target: Result<Target, OAuthError>,
-    hinted: Hinted,
+    hinted: IdTokenHint,
 }
 
 /// What an `id_token_hint` comes to.
-enum Hinted {
+enum IdTokenHint {
     Nothing,
     NotOurs,
     /// The subject it names.
@@ -149,7 +149,7 @@ const CHECKS: [(&[Endpoint], Check); 24] = [
 pub async fn run(
     app: &App,
     source: &Source<'_>,
-    proven: &Proven,
+    proven: &ProvenClient,
     endpoint: Endpoint,
 ) -> Result<Request, AuthorizationError> {
     let mut draft = draft(app, source, proven.client(), endpoint).await?;
@@ -192,10 +192,10 @@ async fn draft(
         (_, Err(error)) => Err(error),
     };
     let hinted = match form.get("id_token_hint") {
-        None => Hinted::Nothing,
-        Some(token) => {
-            app.subject_of_id_token(token, client).map_or(Hinted::NotOurs, Hinted::Subject)
-        }
+        None => IdTokenHint::Nothing,
+        Some(token) => app
+            .subject_of_id_token(token, client)
+            .map_or(IdTokenHint::NotOurs, IdTokenHint::Subject),
     };
     let is_pushed = source.pushed.is_some();
     let (is_signed, flaw) = (source.is_signed, source.flaw.as_ref());
