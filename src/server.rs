@@ -16,7 +16,7 @@ use crate::{
     geo::GeoDatabase,
     http::{
         AlertOptions, App, AppOptions, Channels, alert_digests,
-        operator::{Leaving, Operator},
+        operator::{LeavingFlag, Operator},
         router, scim,
     },
     messages::Messages,
@@ -61,7 +61,7 @@ pub struct Running {
     system: Arc<System>,
     public: Server,
     private: Option<Server>,
-    leaving: Leaving,
+    leaving: LeavingFlag,
     files: ReloadedFiles,
     drain: DrainLimits,
 }
@@ -165,7 +165,7 @@ impl Running {
         };
         let (listeners, private) = sockets.listeners((&app, &steps), files.tls.as_ref());
         let public = serve(listeners, connections.clone());
-        let leaving = Leaving::default();
+        let leaving = LeavingFlag::default();
         let operators = Operator {
             system: system.clone(),
             vitals: app.vitals(),

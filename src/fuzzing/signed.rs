@@ -15,7 +15,7 @@ use crate::{
         extract::{
             client_assertion::Assertion,
             possession::read_claims,
-            signed_claims::{Disbelieved, SignedClaims},
+            signed_claims::{SignedClaims, SignedClaimsFault},
         },
         flows::ticket::{OverAtOnce, Ticket},
     },
@@ -141,7 +141,7 @@ pub(super) fn dpop_proof(bytes: &[u8]) -> Outcome {
     Outcome::of(&judge_proof(token))
 }
 
-fn judge_proof(token: &str) -> Result<(), Disbelieved> {
+fn judge_proof(token: &str) -> Result<(), SignedClaimsFault> {
     let proof = SignedProof::read(token)?;
     let claims = read_claims(&SignedClaims::read(&proof.jws.payload)?)?;
     let rules = dpop::Rules {

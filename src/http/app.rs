@@ -52,7 +52,7 @@ use bytes::Bytes;
 use crypto::Crypto;
 use documents::Documents;
 use entities::Entities;
-use limiters::{Configured, Limiters};
+use limiters::{LimiterOptions, Limiters};
 use settings::Settings;
 use std::{
     ops::Deref,
@@ -94,11 +94,11 @@ pub struct Inner {
     pub(super) own_api: Arc<Hydrated<Resource>>,
     pub(super) mailbox: Option<Arc<Mailbox>>,
     pub(super) vitals: Arc<Vitals>,
-    pub(super) fixed: Fixed,
+    pub(super) fixed: FixedContent,
 }
 
 /// What is the same in every answer.
-pub(super) struct Fixed {
+pub(super) struct FixedContent {
     /// Without and with registration, each made when it is first asked for.
     pub(super) metadata: [OnceLock<Bytes>; 2],
     /// Likewise.
@@ -117,7 +117,7 @@ fn passkeys(
     Some(Passkeys::new(issuer, related)?.believing(attestation))
 }
 
-impl Fixed {
+impl FixedContent {
     fn new(key_set_age: Duration) -> Self {
         let caching = format!("public, max-age={}", key_set_age.as_secs());
         Self {
@@ -156,10 +156,10 @@ impl App {
         options: AppOptions,
         vitals: Arc<Vitals>,
     ) -> Result<Self, StartError> {
-        let (fixed, extras) = (Fixed::new(options.key_set_age), options.extras());
+        let (fixed, extras) = (FixedContent::new(options.key_set_age), options.extras());
         let origins: Arc<[HeaderValue]> = options.links.origins();
         let means = means_of_passwords(system, &vitals);
-        let configured = Configured {
+        let configured = LimiterOptions {
             limits: &options.limits,
             rates: options.rates,
             addresses: options.addresses,

@@ -1,6 +1,6 @@
 //! Every request names exactly one host; a development server answers to loopback names alone.
 
-use crate::http::answer::error::Stopped;
+use crate::http::answer::error::RequestFailure;
 use axum::{
     extract::Request,
     http::{Version, header, uri::Authority},
@@ -17,13 +17,14 @@ pub enum Hosts {
 
 impl Hosts {
     /// Tells why a request is not for us.
-    pub fn judge<B>(self, request: &Request<B>) -> Result<(), Stopped> {
+    pub fn judge<B>(self, request: &Request<B>) -> Result<(), RequestFailure> {
         let mut given = request.headers().get_all(header::HOST).iter();
         let target = request.uri().authority();
         let host = match (given.next(), given.next(), target) {
             (Some(host), None, None) => {
                 let host = host.to_str().ok().filter(|host| !host.is_empty());
-                host.and_then(|host| host.parse::<Authority>().ok()).ok_or(Stopped::MissingHost)?
+                host.and_then(|host| host.parse::<Authority>().ok())
+                    .ok_or(RequestFailure::MissingHost)?
             }
             // RFC 9112 §3.2.2 and RFC 9113 §8.3.1: named twice, it is the same.
             (Some(host), None, Some(target)) if host.as_bytes() == target.as_str().as_bytes() => {
@@ -31,14 +32,14 @@ impl Hosts {
             }
             (None, None, Some(target)) if request.version() >= Version::HTTP_2 => target.clone(),
             // RFC 9112 §3.2
-            _ => return Err(Stopped::MissingHost),
+            _ => return Err(RequestFailure::MissingHost),
         };
         // A host has no user (RFC 9110 §4.2.4).
         if host.as_str().contains('@') {
-            return Err(Stopped::MissingHost);
+            return Err(RequestFailure::MissingHost);
         }
         match self {
-            Self::Loopback if !is_loopback(host.host()) => Err(Stopped::ForeignHost),
+            Self::Loopback if !is_loopback(host.host()) => Err(RequestFailure::ForeignHost),
             Self::Any | Self::Loopback => Ok(()),
         }
     }
@@ -65,7 +66,11 @@ mod tests {
     #[test]
     fn a_missing_empty_doubled_or_nonsensical_host_is_refused() {
         for bad in [&[][..], &[""], &["a", "a"], &["a", "b"], &["a b"], &["u@a"]] {
-            assert_eq!(Hosts::Any.judge(&with("/", bad)), Err(Stopped::MissingHost), "{bad:?}");
+            assert_eq!(
+                Hosts::Any.judge(&with("/", bad)),
+                Err(RequestFailure::MissingHost),
+                "{bad:?}"
+            );
         }
         assert_eq!(Hosts::Any.judge(&with("/", &["id.example.com:8443"])), Ok(()));
     }
@@ -75,7 +80,7 @@ mod tests {
         assert_eq!(Hosts::Any.judge(&with("http://a/", &["a"])), Ok(()));
         for hosts in [&["b"][..], &[], &["a", "a"]] {
             let refused = Hosts::Any.judge(&with("http://a/", hosts));
-            assert_eq!(refused, Err(Stopped::MissingHost), "{hosts:?}");
+            assert_eq!(refused, Err(RequestFailure::MissingHost), "{hosts:?}");
         }
     }
 

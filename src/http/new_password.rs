@@ -17,7 +17,7 @@ use crate::{
     http::{
         answer::error::Problem,
         options::PasswordOptions,
-        vitals::{Looked, Vitals},
+        vitals::{BreachOutcome, Vitals},
     },
 };
 use serde_json::Value;
@@ -113,16 +113,16 @@ impl NewPasswords {
             return false;
         }
         let looked = match self.breach_check.is_breached(password).await {
-            Ok(true) => Looked::Breached,
-            Ok(false) => Looked::Unknown,
+            Ok(true) => BreachOutcome::Breached,
+            Ok(false) => BreachOutcome::Unknown,
             Err(error) => {
                 let why = causes(&error);
                 tracing::warn!(why, "a new password was not looked up among leaked ones");
-                Looked::Failed
+                BreachOutcome::Failed
             }
         };
         self.vitals.looked_up(looked);
-        looked == Looked::Breached
+        looked == BreachOutcome::Breached
     }
 }
 

@@ -2,7 +2,7 @@
 
 pub use super::options::Extras;
 use super::{
-    answer::error::{ErrorFormat, Problem, Stopped},
+    answer::error::{ErrorFormat, Problem, RequestFailure},
     api,
     app::App,
     extract::forwarded_certificate::ForwardedCertificates,
@@ -222,24 +222,29 @@ fn served(extras: Extras) -> impl Iterator<Item = &'static Route> {
 }
 
 /// An endpoint as `docs/endpoints.md` lists it.
-pub struct Documented {
+pub struct DocumentedEndpoint {
     pub methods: String,
     pub path: &'static str,
     pub about: &'static str,
 }
 
 /// Lists everything that can be served, in the order of the table; each operation of flows, `/me` and the API by itself.
-pub fn documented() -> impl Iterator<Item = Documented> {
+pub fn documented() -> impl Iterator<Item = DocumentedEndpoint> {
     served(Extras::ALL).flat_map(|route| {
         let (path, about) = (route.path, route.about.trim());
-        let row = |methods: &[&str]| Documented { methods: methods.join(", "), path, about };
+        let row =
+            |methods: &[&str]| DocumentedEndpoint { methods: methods.join(", "), path, about };
         match route.endpoint {
             Endpoint::Methods(methods, _) if !about.is_empty() => vec![row(methods)],
             Endpoint::Screen(_) => vec![row(&["GET", "POST"])],
             _ => api::summaries()
                 .chain(scim::summaries())
                 .filter(|(_, of, _)| *of == path)
-                .map(|(method, _, about)| Documented { methods: method.to_owned(), path, about })
+                .map(|(method, _, about)| DocumentedEndpoint {
+                    methods: method.to_owned(),
+                    path,
+                    about,
+                })
                 .collect(),
         }
     })
@@ -295,7 +300,7 @@ fn whole(app: &App, steps: Option<&Steps>, is_wanted: impl Fn(&Route) -> bool) -
                 part = part.route(route.path, route.methods());
             }
             part = part.method_not_allowed_fallback(move || async move {
-                error_format.word(Stopped::MethodNotAllowed)
+                error_format.word(RequestFailure::MethodNotAllowed)
             });
             let is_rest = (callers, error_format) == (Callers::NoPage, ErrorFormat::Problem);
             if is_rest {

@@ -27,13 +27,13 @@ pub struct Vitals {
     refused: [AtomicU64; Code::ALL.len()],
     /// One a purpose, one for all attempts against identifiers, one for all against clients.
     limited: [AtomicU64; Purpose::ALL.len() + 2],
-    /// New passwords that were looked up among leaked ones, one a [`Looked`].
-    looked_up: [AtomicU64; Looked::ALL.len()],
+    /// New passwords that were looked up among leaked ones, one a [`BreachOutcome`].
+    looked_up: [AtomicU64; BreachOutcome::ALL.len()],
 }
 
 /// What came of looking a new password up among leaked ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Looked {
+pub enum BreachOutcome {
     /// It is not among them.
     Unknown,
     Breached,
@@ -41,7 +41,7 @@ pub enum Looked {
     Failed,
 }
 
-impl Looked {
+impl BreachOutcome {
     const ALL: [Self; 3] = [Self::Unknown, Self::Breached, Self::Failed];
 
     fn name(self) -> &'static str {
@@ -128,14 +128,14 @@ impl Vitals {
     }
 
     /// A new password was looked up among leaked ones.
-    pub fn looked_up(&self, looked: Looked) {
+    pub fn looked_up(&self, looked: BreachOutcome) {
         self.looked_up[looked as usize].fetch_add(1, Relaxed);
     }
 
     /// Lists how many new passwords were looked up, by what came of it.
     pub fn lookups(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = self.looked_up.iter().map(|count| count.load(Relaxed));
-        Looked::ALL.into_iter().map(Looked::name).zip(counts)
+        BreachOutcome::ALL.into_iter().map(BreachOutcome::name).zip(counts)
     }
 
     pub fn routes(&self) -> impl Iterator<Item = RouteReport> {

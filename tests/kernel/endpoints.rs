@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The rows of `docs/endpoints.md`, as they must be.
 fn expected() -> Vec<String> {
-    let row = |one: porteiro::http::router::Documented| {
+    let row = |one: porteiro::http::router::DocumentedEndpoint| {
         format!("| {} | `{}` | {} |", one.methods, one.path, one.about)
     };
     documented().map(row).collect()

@@ -11,7 +11,7 @@ use porteiro::{
         Clock as _, Context,
         throttle::{Command, Pace, Refusal, Throttle},
     },
-    http::limits::attempts::{Attempts, NotCharged},
+    http::limits::attempts::{AttemptRefusal, Attempts},
     provisioning::{File, apply, unlock},
     system::{System, Workbench},
 };
@@ -85,7 +85,7 @@ async fn wrong_attempts(attempts: &Attempts, authenticator: &'static str, who: &
     for made in 0.. {
         match attempts.charge(&Context::node(), authenticator, who).await {
             Ok(wrong) => wrong.failed(),
-            Err(NotCharged::TooMany(wait)) => return (made, wait.seconds()),
+            Err(AttemptRefusal::TooMany(wait)) => return (made, wait.seconds()),
             Err(other) => panic!("{other:?}"),
         }
     }

@@ -4,7 +4,7 @@
 //! of the client and is a constant of ours, so that no value of a request can leak into it. One kind of
 //! value is named with it: the scope that is refused.
 
-pub use super::{code::Code, stopped::Stopped};
+pub use super::{code::Code, stopped::RequestFailure};
 
 use super::{private_json, retry_after::RetryAfter, scim::ScimRefusal};
 use crate::{actors::HydrateError, store::views::ReadError};
@@ -321,7 +321,7 @@ pub enum ErrorFormat {
 
 impl ErrorFormat {
     /// Words what stopped a request before its endpoint could.
-    pub fn word(self, stopped: Stopped) -> Response {
+    pub fn word(self, stopped: RequestFailure) -> Response {
         match self {
             Self::OAuth => OAuthError::from(stopped).into_response(),
             Self::Problem => Problem::from(stopped).into_response(),

@@ -1,7 +1,7 @@
 //! Answers of SCIM: documents as `application/scim+json`, and its own form of refusals (RFC 7644 §3.12).
 
 use super::{
-    error::{Problem, Stopped},
+    error::{Problem, RequestFailure},
     private_json,
     retry_after::RetryAfter,
 };
@@ -46,9 +46,9 @@ impl From<Problem> for ScimRefusal {
     }
 }
 
-impl From<Stopped> for ScimRefusal {
-    fn from(stopped: Stopped) -> Self {
-        let is_json = matches!(stopped, Stopped::InvalidJson(_));
+impl From<RequestFailure> for ScimRefusal {
+    fn from(stopped: RequestFailure) -> Self {
+        let is_json = matches!(stopped, RequestFailure::InvalidJson(_));
         let mut refusal = Self::from(Problem::from(stopped));
         if is_json {
             refusal.error = ScimError::invalid_syntax(refusal.error.detail);

@@ -3,8 +3,8 @@
 use super::error::{Code, OAuthError, Problem, is_for_later};
 use axum::http::StatusCode;
 
-impl From<Stopped> for OAuthError {
-    fn from(stopped: Stopped) -> Self {
+impl From<RequestFailure> for OAuthError {
+    fn from(stopped: RequestFailure) -> Self {
         let (status, _, description) = stopped.facts();
         let code = match status {
             StatusCode::INTERNAL_SERVER_ERROR => Code::ServerError,
@@ -15,8 +15,8 @@ impl From<Stopped> for OAuthError {
     }
 }
 
-impl From<Stopped> for Problem {
-    fn from(stopped: Stopped) -> Self {
+impl From<RequestFailure> for Problem {
+    fn from(stopped: RequestFailure) -> Self {
         let (status, code, detail) = stopped.facts();
         Self::new(status, code, detail)
     }
@@ -24,7 +24,7 @@ impl From<Stopped> for Problem {
 
 /// What stops a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stopped {
+pub enum RequestFailure {
     MissingHost,
     /// A caller that is no trusted proxy tells of the certificate of a client.
     ForeignCertificate,
@@ -48,7 +48,7 @@ pub enum Stopped {
 
 const CROWDED: &str = "too many requests are under way, please try again";
 
-impl Stopped {
+impl RequestFailure {
     fn facts(self) -> (StatusCode, &'static str, &'static str) {
         match self {
             Self::MissingHost => {

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     actors::Hydrated,
     domain::{assurance::Acr, is_hidden, organization, reserved_names::ReservedNames, trail::Note},
-    http::{answer::error::Problem, app::App, limits::refusals::Refused},
+    http::{answer::error::Problem, app::App, limits::refusals::RefusalKey},
 };
 use axum::http::{HeaderMap, StatusCode};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub async fn note_refusal(
     operation: &'static str,
     code: &'static str,
 ) -> Result<(), Problem> {
-    let refused = Refused {
+    let refused = RefusalKey {
         organization: caller.organization.clone(),
         caller: format!("{:?}", caller.context.actor()),
         operation,

@@ -32,9 +32,9 @@ use crate::{
     http::{
         answer::{error::Problem, private_json},
         grants::target::{self, Sought},
-        issuing::{self, NotStarted, Starting, TokenResponse},
+        issuing::{self, DelegatedGrant, IssuanceFailure, TokenResponse},
         people::account_reading::AccountReading,
-        reading::retries::Stopped,
+        reading::retries::FinalFailure,
     },
 };
 use axum::http::StatusCode;
@@ -141,7 +141,7 @@ pub async fn begin(mut call: Call) -> Answer {
     let held = token.bound.map(HeldKeys::of).unwrap_or_default();
     let bound = client.binding_rules().bind(&held).map_err(|_| UNBOUND)?.or(token.bound);
     let possession = Possession { bound, ..Possession::default() };
-    let starting = Starting { grant, narrowing, token: None, possession };
+    let starting = DelegatedGrant { grant, narrowing, token: None, possession };
     let issued = issuing::start(&call.app, (&context, &seen), starting).await;
     let TokenResponse { access_token, token_type, expires_in, scope, .. } =
         issued.map_err(refused)?;
@@ -263,14 +263,13 @@ fn wrong_scope(detail: &'static str) -> Problem {
     Problem::wrong_member("#/scope", detail)
 }
 
-fn refused(why: NotStarted) -> Problem {
+fn refused(why: IssuanceFailure) -> Problem {
     match why {
-        NotStarted::Over { .. } => BY_TOKEN,
-        NotStarted::Failed(error) => Problem::from(error),
-        NotStarted::Exhausted(_) | NotStarted::Stopped(Stopped::Failed(Failure::Refused(_))) => {
-            NOT_HELD
-        }
-        NotStarted::Stopped(Stopped::Unknown) => Problem::OUTCOME_UNKNOWN,
-        NotStarted::Stopped(_) => Problem::UNAVAILABLE,
+        IssuanceFailure::Over { .. } => BY_TOKEN,
+        IssuanceFailure::Failed(error) => Problem::from(error),
+        IssuanceFailure::Exhausted(_)
+        | IssuanceFailure::Stopped(FinalFailure::Failed(Failure::Refused(_))) => NOT_HELD,
+        IssuanceFailure::Stopped(FinalFailure::Unknown) => Problem::OUTCOME_UNKNOWN,
+        IssuanceFailure::Stopped(_) => Problem::UNAVAILABLE,
     }
 }

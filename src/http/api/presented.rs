@@ -8,7 +8,7 @@ use crate::{
         answer::error::{Code, OAuthError, Problem},
         app::App,
         extract::{
-            bearer::{Missing, PresentedToken, Scheme, presented},
+            bearer::{MissingToken, PresentedToken, Scheme, presented},
             client_certificate::RequestCertificate,
             possession::{self, HeldToken, ProofPlace},
         },
@@ -53,8 +53,8 @@ impl<'a> PresentedCredential<'a> {
     ) -> Result<Self, Denied> {
         let given = presented(&head.headers).map_err(|missing| match missing {
             // RFC 6750 §3.1: a caller without a token is told only how to present one.
-            Missing::None => Denied::challenged(INVALID_TOKEN, String::new()),
-            Missing::Malformed => invalid_token(),
+            MissingToken::None => Denied::challenged(INVALID_TOKEN, String::new()),
+            MissingToken::Malformed => invalid_token(),
         })?;
         let PresentedToken { token, scheme } = given;
         if token.starts_with(API_KEY_PREFIX) && scheme == Scheme::Bearer {

@@ -38,7 +38,7 @@ pub(in crate::http) struct Limiters {
 }
 
 /// Limits as configured; without rates no caller is slowed down.
-pub(super) struct Configured<'a> {
+pub(super) struct LimiterOptions<'a> {
     pub limits: &'a Limits,
     pub rates: Option<Rates>,
     pub addresses: Arc<AddressRules>,
@@ -47,10 +47,10 @@ pub(super) struct Configured<'a> {
 impl Limiters {
     pub(super) async fn new(
         system: &System,
-        configured: Configured<'_>,
+        configured: LimiterOptions<'_>,
         vitals: &Arc<Vitals>,
     ) -> Result<Self, StartError> {
-        let Configured { limits, rates, addresses } = configured;
+        let LimiterOptions { limits, rates, addresses } = configured;
         let limited = rates.is_some();
         let attempts = Attempts::new(system, vitals.clone(), limited).await?;
         Ok(Self {

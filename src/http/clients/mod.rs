@@ -21,7 +21,7 @@ use crate::{
     http::{
         answer::error::OAuthError,
         app::App,
-        limits::{purpose::Purpose, registrations::NotNow},
+        limits::{purpose::Purpose, registrations::RegistrationRefusal},
     },
 };
 use std::{net::IpAddr, sync::Arc};
@@ -141,8 +141,10 @@ pub async fn keep_to_wait(
     app.limits.registrations.take(caller, now)?;
     let kept_for =
         app.limits.registrations.add(&app.store, now).await.map_err(|why| match why {
-            NotNow::Full(wait) => OAuthError::from(wait),
-            NotNow::Unavailable(error) => OAuthError::unavailable().because(error.to_string()),
+            RegistrationRefusal::Full(wait) => OAuthError::from(wait),
+            RegistrationRefusal::Unavailable(error) => {
+                OAuthError::unavailable().because(error.to_string())
+            }
         })?;
     if store(app, context, known.clone().with_kept_until(now + kept_for)).await {
         Ok(())

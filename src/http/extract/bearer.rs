@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, header};
 
 /// Why no token was presented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingToken {
     None,
     Malformed,
 }
@@ -26,27 +26,31 @@ pub struct PresentedToken<'a> {
 }
 
 /// Reads the token that a request presents.
-pub fn presented(headers: &HeaderMap) -> Result<PresentedToken<'_>, Missing> {
+pub fn presented(headers: &HeaderMap) -> Result<PresentedToken<'_>, MissingToken> {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let value = match (given.next(), given.next()) {
-        (None, _) => return Err(Missing::None),
-        (Some(value), None) => value.to_str().map_err(|_| Missing::Malformed)?,
-        (Some(_), Some(_)) => return Err(Missing::Malformed),
+        (None, _) => return Err(MissingToken::None),
+        (Some(value), None) => value.to_str().map_err(|_| MissingToken::Malformed)?,
+        (Some(_), Some(_)) => return Err(MissingToken::Malformed),
     };
-    let (scheme, token) = value.split_once(' ').ok_or(Missing::Malformed)?;
+    let (scheme, token) = value.split_once(' ').ok_or(MissingToken::Malformed)?;
     let scheme = match scheme {
         name if name.eq_ignore_ascii_case("bearer") => Scheme::Bearer,
         name if name.eq_ignore_ascii_case("dpop") => Scheme::Dpop,
-        _ => return Err(Missing::Malformed),
+        _ => return Err(MissingToken::Malformed),
     };
     let token = token.trim();
-    if token.is_empty() { Err(Missing::Malformed) } else { Ok(PresentedToken { token, scheme }) }
+    if token.is_empty() {
+        Err(MissingToken::Malformed)
+    } else {
+        Ok(PresentedToken { token, scheme })
+    }
 }
 
 /// Reads a token that any holder may use.
-pub fn bearer(headers: &HeaderMap) -> Result<&str, Missing> {
+pub fn bearer(headers: &HeaderMap) -> Result<&str, MissingToken> {
     match presented(headers)? {
         PresentedToken { token, scheme: Scheme::Bearer } => Ok(token),
-        PresentedToken { scheme: Scheme::Dpop, .. } => Err(Missing::Malformed),
+        PresentedToken { scheme: Scheme::Dpop, .. } => Err(MissingToken::Malformed),
     }
 }

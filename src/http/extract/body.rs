@@ -2,7 +2,7 @@
 
 use super::address;
 use crate::http::{
-    answer::error::Stopped,
+    answer::error::RequestFailure,
     limits::request_permits::{RequestPermits, WorkPermit},
 };
 use crate::transport::Peer;
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 pub const LARGEST: usize = 64 * 1024;
 
 /// A body that is here, and the permit to work on it.
-pub struct Arrived {
+pub struct RequestBody {
     pub bytes: Bytes,
     pub permit: WorkPermit,
 }
@@ -35,7 +35,7 @@ pub async fn read(
     head: &Parts,
     body: Body,
     request_permits: &RequestPermits,
-) -> Result<Arrived, Stopped> {
+) -> Result<RequestBody, RequestFailure> {
     read_up_to(LARGEST, head, body, request_permits).await
 }
 
@@ -45,24 +45,24 @@ pub async fn read_up_to(
     head: &Parts,
     body: Body,
     request_permits: &RequestPermits,
-) -> Result<Arrived, Stopped> {
+) -> Result<RequestBody, RequestFailure> {
     // A proxy in front of us might read another request than we do.
     if head.headers.contains_key(header::CONTENT_ENCODING) {
-        return Err(Stopped::WrongMedia("the body must not be encoded"));
+        return Err(RequestFailure::WrongMedia("the body must not be encoded"));
     }
     if body.size_hint().lower() > largest as u64 {
-        return Err(Stopped::TooLarge);
+        return Err(RequestFailure::TooLarge);
     }
     let client = client(head, request_permits);
     let _arriving = request_permits.arrive(client)?;
     let whole = Limited::new(body, largest).collect();
     match timeout(request_permits.timeout, whole).await {
         Ok(Ok(body)) => {
-            Ok(Arrived { bytes: body.to_bytes(), permit: request_permits.work(client)? })
+            Ok(RequestBody { bytes: body.to_bytes(), permit: request_permits.work(client)? })
         }
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Stopped::TooLarge),
-        Ok(Err(_)) => Err(Stopped::Incomplete),
-        Err(_late) => Err(Stopped::LateBody),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(RequestFailure::TooLarge),
+        Ok(Err(_)) => Err(RequestFailure::Incomplete),
+        Err(_late) => Err(RequestFailure::LateBody),
     }
 }
 

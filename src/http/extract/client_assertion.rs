@@ -4,8 +4,8 @@
 //! caller without the client's key has us commit nothing.
 
 use super::{
-    signed_claims::{Disbelieved, SignedClaims, needed, use_once},
-    unauthenticated::{Disbelief, Unauthenticated},
+    signed_claims::{SignedClaims, SignedClaimsFault, needed, use_once},
+    unauthenticated::{AuthenticationFailure, Disbelief},
 };
 use crate::{
     crypto::{ClientEvidence, Jws},
@@ -34,10 +34,10 @@ pub struct AssertionPlace<'a> {
 }
 
 impl<'a> Assertion<'a> {
-    pub fn read(text: &'a str) -> Result<Self, Disbelieved> {
+    pub fn read(text: &'a str) -> Result<Self, SignedClaimsFault> {
         let jws = Jws::read(text)?;
         if !jws.is_typed(&TYPES) {
-            return Err(Disbelieved::OtherType);
+            return Err(SignedClaimsFault::OtherType);
         }
         let read = SignedClaims::read(&jws.payload)?;
         let text = |name| needed(name, read.text(name)?).map(str::to_owned);
@@ -64,7 +64,7 @@ impl<'a> Assertion<'a> {
         app: &App,
         client: &KnownClient,
         presented: AssertionPlace<'_>,
-    ) -> Result<(), Unauthenticated> {
+    ) -> Result<(), AuthenticationFailure> {
         let origins = app.settings.client_origins.iter();
         let at = |origin| [routes::TOKEN, presented.path].map(|path| format!("{origin}{path}"));
         let endpoints: Vec<String> = origins.flat_map(at).collect();
@@ -72,20 +72,20 @@ impl<'a> Assertion<'a> {
         let (client_id, profile) = (&*client.client_id, client.require_profile);
         let rules = Rules { client_id, profile, issuer: &app.issuer, endpoints: &endpoints };
         let checked = self.claims.check(&rules, app.clock.now());
-        let expires_at = checked.map_err(Disbelieved::from)?;
+        let expires_at = checked.map_err(SignedClaimsFault::from)?;
         let registered = client.metadata.token_endpoint_auth_signing_alg;
         let algorithm = self.jws.algorithm;
         if registered.is_some_and(|one| one != algorithm) || !client.rules().allows(algorithm) {
-            return Err(Disbelieved::OtherAlgorithm.into());
+            return Err(SignedClaimsFault::OtherAlgorithm.into());
         }
         let verified = client_keys::verify(app, client, ClientEvidence::Signature(&self.jws)).await;
-        let by_key = |why| Disbelief::Assertion(Disbelieved::from(why));
-        verified.map_err(|why| Unauthenticated::by_key(why, by_key))?;
+        let by_key = |why| Disbelief::Assertion(SignedClaimsFault::from(why));
+        verified.map_err(|why| AuthenticationFailure::by_key(why, by_key))?;
         let used = (&*self.claims.id(), expires_at);
         match use_once(app, presented.context, used).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Disbelieved::UsedBefore.into()),
-            Err(error) => Err(Unauthenticated::Failed(error)),
+            Ok(false) => Err(SignedClaimsFault::UsedBefore.into()),
+            Err(error) => Err(AuthenticationFailure::Failed(error)),
         }
     }
 }

@@ -8,9 +8,9 @@ use super::{
     client_assertion::AssertionPlace,
     client_certificate,
     client_credentials::{ClientCredentials, FAILED},
-    form::Posted,
-    possession::{self, ProofPlace, Proved},
-    unauthenticated::{Disbelief, Unauthenticated},
+    form::PostedForm,
+    possession::{self, ProofOfPossession, ProofPlace},
+    unauthenticated::{AuthenticationFailure, Disbelief},
 };
 use crate::http::{
     answer::error::{Code, OAuthError},
@@ -36,7 +36,7 @@ pub struct Caller {
     /// Of the request; the client acts.
     pub context: Context,
     /// The keys that it holds.
-    pub proved: Proved,
+    pub proved: ProofOfPossession,
 }
 
 impl Caller {
@@ -51,7 +51,7 @@ impl Caller {
 
     /// Says what a token is bound to that is issued to it now, or why it gets none.
     pub fn possession(&self) -> Result<Possession, OAuthError> {
-        let Proved { held, proof } = &self.proved;
+        let ProofOfPossession { held, proof } = &self.proved;
         let bound = self.client().binding_rules().bind(held).map_err(unbound)?;
         Ok(Possession {
             held: *held,
@@ -86,7 +86,7 @@ fn unbound(why: Unbound) -> OAuthError {
 pub async fn authenticate(
     app: &App,
     context: Context,
-    posted: &Posted,
+    posted: &PostedForm,
 ) -> Result<Caller, OAuthError> {
     let find = async |id: &str| Ok(clients::find(app, id, false).await?);
     authenticate_by(app, context, posted, find).await
@@ -96,7 +96,7 @@ pub async fn authenticate(
 pub async fn authenticate_to_begin(
     app: &App,
     context: Context,
-    posted: &Posted,
+    posted: &PostedForm,
 ) -> Result<Caller, OAuthError> {
     let find = async |id: &str| clients::find_to_begin(app, id, posted.address).await;
     authenticate_by(app, context, posted, find).await
@@ -105,7 +105,7 @@ pub async fn authenticate_to_begin(
 async fn authenticate_by(
     app: &App,
     context: Context,
-    posted: &Posted,
+    posted: &PostedForm,
     find: impl AsyncFnOnce(&str) -> Result<Arc<Hydrated<Client>>, OAuthError>,
 ) -> Result<Caller, OAuthError> {
     let presented = ClientCredentials::read(&posted.headers, &posted.form)?;
@@ -120,17 +120,17 @@ async fn authenticate_by(
 async fn believe(
     app: &App,
     context: Context,
-    posted: &Posted,
+    posted: &PostedForm,
     (presented, seen): (&ClientCredentials<'_>, Arc<Hydrated<Client>>),
 ) -> Result<Caller, OAuthError> {
     let context = context.by(Actor::Client(presented.client_id.clone()));
     let known = seen.machine.known().filter(|_| seen.machine.live_until() > app.clock.now());
     let confidential = match judge(app, &context, posted, (presented, known)).await {
         Ok(confidential) => confidential,
-        Err(Unauthenticated::Disbelieved(why)) => {
+        Err(AuthenticationFailure::Disbelieved(why)) => {
             return Err(refusal(app, presented, posted.address, &why));
         }
-        Err(Unauthenticated::Failed(error)) => return Err(error),
+        Err(AuthenticationFailure::Failed(error)) => return Err(error),
     };
     let place = ProofPlace {
         method: &Method::POST,
@@ -147,9 +147,9 @@ async fn believe(
 async fn judge(
     app: &App,
     context: &Context,
-    posted: &Posted,
+    posted: &PostedForm,
     (presented, known): (&ClientCredentials<'_>, Option<&KnownClient>),
-) -> Result<bool, Unauthenticated> {
+) -> Result<bool, AuthenticationFailure> {
     // A hash for each secret whether or not there is something to compare it with.
     let prints = presented.secrets.iter().map(|secret| Fingerprint::of(secret.expose()));
     let prints: Vec<Fingerprint> = prints.collect();

@@ -1,6 +1,6 @@
 //! `tls_client_auth` and `self_signed_tls_client_auth`: a client is known by the certificate of its connection (RFC 8705 §2).
 
-use super::unauthenticated::{Disbelief, Unauthenticated};
+use super::unauthenticated::{AuthenticationFailure, Disbelief};
 use crate::{
     crypto::{ClientCertificate, ClientEvidence},
     domain::client::{AuthMethod, KnownClient},
@@ -32,13 +32,13 @@ pub async fn judge(
     client: &KnownClient,
     method: AuthMethod,
     certificate: &ClientCertificate,
-) -> Result<(), Unauthenticated> {
+) -> Result<(), AuthenticationFailure> {
     let now = app.clock.now();
     certificate.check_time(now)?;
     if method == AuthMethod::SelfSignedTlsClientAuth {
         let evidence = ClientEvidence::Certificate(certificate);
         let verified = client_keys::verify(app, client, evidence).await;
-        return verified.map_err(|why| Unauthenticated::by_key(why, Disbelief::OtherKey));
+        return verified.map_err(|why| AuthenticationFailure::by_key(why, Disbelief::OtherKey));
     }
     let mutual_tls = app.settings.mutual_tls.as_ref();
     let authorities = mutual_tls.and_then(|mutual_tls| mutual_tls.authorities.as_ref());

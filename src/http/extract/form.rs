@@ -1,7 +1,7 @@
 //! Strict forms: every parameter once, well-formed, within bounds.
 
 use super::{
-    body::{self, Arrived},
+    body::{self, RequestBody},
     client_certificate::RequestCertificate,
     origin::Origin,
 };
@@ -157,7 +157,7 @@ pub(super) fn decode(text: &[u8]) -> Result<Cow<'_, str>, OAuthError> {
 }
 
 /// A form, and what it came with.
-pub struct Posted {
+pub struct PostedForm {
     pub headers: HeaderMap,
     pub form: Form,
     /// The path that was called.
@@ -170,7 +170,7 @@ pub struct Posted {
     _place: WorkPermit,
 }
 
-impl FromRequest<App> for Posted {
+impl FromRequest<App> for PostedForm {
     type Rejection = OAuthError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, OAuthError> {
@@ -196,7 +196,7 @@ pub async fn arrived(
     if !body::is_of_type(&head.headers, "application/x-www-form-urlencoded") {
         return Err(malformed("the body must be application/x-www-form-urlencoded in UTF-8"));
     }
-    let Arrived { bytes, permit } = body::read(head, body, &app.limits.request_permits).await?;
+    let RequestBody { bytes, permit } = body::read(head, body, &app.limits.request_permits).await?;
     Ok((bytes, permit))
 }
 

@@ -5,7 +5,7 @@
 
 use crate::{
     crypto::ClientCertificate,
-    http::answer::error::Stopped,
+    http::answer::error::RequestFailure,
     transport::{AddressRules, Peer},
 };
 use axum::{
@@ -29,7 +29,7 @@ pub struct ForwardedCertificates {
 
 impl ForwardedCertificates {
     /// Puts the certificate that a proxy tells of into the place of the one that the connection was made with.
-    pub fn receive(&self, request: &mut Request) -> Result<(), Stopped> {
+    pub fn receive(&self, request: &mut Request) -> Result<(), RequestFailure> {
         let headers = request.headers();
         let is_told = headers.contains_key(CLIENT_CERT) || headers.contains_key(CLIENT_CERT_CHAIN);
         if !is_told && !self.believed {
@@ -37,7 +37,7 @@ impl ForwardedCertificates {
         }
         let peer = request.extensions().get::<Peer>().map(|peer| peer.address.ip());
         if !self.believed || !peer.is_some_and(|peer| self.addresses.is_proxy(peer)) {
-            return if is_told { Err(Stopped::ForeignCertificate) } else { Ok(()) };
+            return if is_told { Err(RequestFailure::ForeignCertificate) } else { Ok(()) };
         }
         let told = if is_told { Some(told(headers)?) } else { None };
         // What the connection was made with is the proxy's own.
@@ -49,9 +49,9 @@ impl ForwardedCertificates {
     }
 }
 
-fn told(headers: &HeaderMap) -> Result<ClientCertificate, Stopped> {
-    let chain = chain(headers).ok_or(Stopped::MalformedCertificate)?;
-    ClientCertificate::read(chain).map_err(|_| Stopped::MalformedCertificate)
+fn told(headers: &HeaderMap) -> Result<ClientCertificate, RequestFailure> {
+    let chain = chain(headers).ok_or(RequestFailure::MalformedCertificate)?;
+    ClientCertificate::read(chain).map_err(|_| RequestFailure::MalformedCertificate)
 }
 
 fn chain(headers: &HeaderMap) -> Option<Vec<CertificateDer<'static>>> {
@@ -92,7 +92,7 @@ mod tests {
         believed: bool,
         peer: &str,
         headers: &[(&str, &str)],
-    ) -> Result<Option<Vec<u8>>, Stopped> {
+    ) -> Result<Option<Vec<u8>>, RequestFailure> {
         let addresses =
             AddressRules::new("https://id.example", vec!["10.0.0.0/8".parse().unwrap()]);
         let rules = ForwardedCertificates { believed, addresses: Arc::new(addresses) };
@@ -121,7 +121,7 @@ mod tests {
         for (believed, peer) in [(true, "192.0.2.1"), (false, "10.1.2.3"), (false, "192.0.2.1")] {
             for headers in [&headers[..], &headers[..1], &headers[1..]] {
                 let refused = receive(believed, peer, headers);
-                assert_eq!(refused, Err(Stopped::ForeignCertificate), "{peer}");
+                assert_eq!(refused, Err(RequestFailure::ForeignCertificate), "{peer}");
             }
         }
     }
@@ -139,7 +139,10 @@ mod tests {
             &[("client-cert-chain", &own)],
             &[("client-cert", &own), ("client-cert-chain", "AAAA")],
         ] {
-            assert_eq!(receive(true, "10.1.2.3", headers), Err(Stopped::MalformedCertificate));
+            assert_eq!(
+                receive(true, "10.1.2.3", headers),
+                Err(RequestFailure::MalformedCertificate)
+            );
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Bodies in strict JSON: one object, every member once ([`strict_json`]).
 
-use super::body::{self, Arrived};
+use super::body::{self, RequestBody};
 use crate::domain::strict_json;
 use crate::http::{
-    answer::error::{Code, OAuthError, Problem, Stopped},
+    answer::error::{Code, OAuthError, Problem, RequestFailure},
     app::App,
     limits::request_permits::{RequestPermits, WorkPermit},
 };
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use serde_path_to_error::{Path, Segment};
 
 /// The members of an object at an OAuth endpoint.
-pub struct JsonPosted {
+pub struct PostedJson {
     pub body: Map<String, Value>,
     /// Kept until the request is answered.
     _place: WorkPermit,
@@ -31,7 +31,7 @@ pub struct Json<T> {
     _place: WorkPermit,
 }
 
-impl FromRequest<App> for JsonPosted {
+impl FromRequest<App> for PostedJson {
     type Rejection = OAuthError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, OAuthError> {
@@ -39,7 +39,7 @@ impl FromRequest<App> for JsonPosted {
     }
 }
 
-impl JsonPosted {
+impl PostedJson {
     async fn take(request: Request, request_permits: &RequestPermits) -> Result<Self, OAuthError> {
         let (head, body) = request.into_parts();
         if head.uri.query().is_some_and(|query| !query.is_empty()) {
@@ -123,10 +123,10 @@ pub(in crate::http) async fn members(
     body: Body,
     request_permits: &RequestPermits,
     rule: BodyRule,
-) -> Result<(Map<String, Value>, WorkPermit), Stopped> {
+) -> Result<(Map<String, Value>, WorkPermit), RequestFailure> {
     if body.is_end_stream() {
         return match rule {
-            BodyRule::Required => Err(Stopped::InvalidJson("the request has no body")),
+            BodyRule::Required => Err(RequestFailure::InvalidJson("the request has no body")),
             BodyRule::Optional => {
                 let client = body::client(head, request_permits);
                 Ok((Map::new(), request_permits.work(client)?))
@@ -143,13 +143,14 @@ async fn read(
     body: Body,
     request_permits: &RequestPermits,
     otherwise: &[u8],
-) -> Result<(Map<String, Value>, WorkPermit), Stopped> {
+) -> Result<(Map<String, Value>, WorkPermit), RequestFailure> {
     if !body::is_of_type(&head.headers, "application/json") {
-        return Err(Stopped::WrongMedia("the body must be application/json in UTF-8"));
+        return Err(RequestFailure::WrongMedia("the body must be application/json in UTF-8"));
     }
-    let Arrived { bytes, permit } = body::read(head, body, request_permits).await?;
+    let RequestBody { bytes, permit } = body::read(head, body, request_permits).await?;
     let given = if bytes.is_empty() { otherwise } else { &bytes };
-    let object = strict_json::object(given).map_err(|flaw| Stopped::InvalidJson(flaw.words()))?;
+    let object =
+        strict_json::object(given).map_err(|flaw| RequestFailure::InvalidJson(flaw.words()))?;
     Ok((object, permit))
 }
 
@@ -161,14 +162,14 @@ pub(in crate::http) async fn scim_members(
     head: &Parts,
     body: Body,
     request_permits: &RequestPermits,
-) -> Result<(Map<String, Value>, WorkPermit), Stopped> {
+) -> Result<(Map<String, Value>, WorkPermit), RequestFailure> {
     let is_taken = |essence: &str| body::is_of_type(&head.headers, essence);
     if !["application/scim+json", "application/json"].into_iter().any(is_taken) {
-        return Err(Stopped::WrongMedia("the body must be application/scim+json in UTF-8"));
+        return Err(RequestFailure::WrongMedia("the body must be application/scim+json in UTF-8"));
     }
     let arrived = body::read_up_to(LARGEST_SCIM, head, body, request_permits).await?;
-    let object =
-        strict_json::object(&arrived.bytes).map_err(|flaw| Stopped::InvalidJson(flaw.words()))?;
+    let object = strict_json::object(&arrived.bytes)
+        .map_err(|flaw| RequestFailure::InvalidJson(flaw.words()))?;
     Ok((object, arrived.permit))
 }
 

@@ -6,7 +6,7 @@
 
 use super::{
     bearer::{PresentedToken, Scheme},
-    signed_claims::{Disbelieved, SignedClaims, needed, use_once},
+    signed_claims::{SignedClaims, SignedClaimsFault, needed, use_once},
 };
 use crate::{
     crypto::{ClientCertificate, SignedProof, is_dpop_nonce, mint_dpop_nonce},
@@ -79,17 +79,17 @@ pub struct ProofPlace<'a> {
 
 /// What a request has proved.
 #[derive(Clone, Debug, Default)]
-pub struct Proved {
+pub struct ProofOfPossession {
     pub held: HeldKeys,
     /// To be used up, where there is a proof.
     pub proof: Option<ProofUse>,
 }
 
 /// Reads which keys the caller holds.
-pub fn prove(app: &App, place: &ProofPlace<'_>) -> Result<Proved, OAuthError> {
+pub fn prove(app: &App, place: &ProofPlace<'_>) -> Result<ProofOfPossession, OAuthError> {
     let certificate = held_certificate(app, place)?;
-    let Proved { held, proof } = prove_by_signature(app, place)?;
-    Ok(Proved { held: HeldKeys { certificate, ..held }, proof })
+    let ProofOfPossession { held, proof } = prove_by_signature(app, place)?;
+    Ok(ProofOfPossession { held: HeldKeys { certificate, ..held }, proof })
 }
 
 /// Reads the certificate of the connection: the handshake has proved that the caller has its key.
@@ -101,38 +101,38 @@ fn held_certificate(app: &App, place: &ProofPlace<'_>) -> Result<Option<Fingerpr
     }
 }
 
-fn prove_by_signature(app: &App, place: &ProofPlace<'_>) -> Result<Proved, OAuthError> {
+fn prove_by_signature(app: &App, place: &ProofPlace<'_>) -> Result<ProofOfPossession, OAuthError> {
     let mut given = place.headers.get_all(DPOP).iter();
     let text = match (given.next(), given.next()) {
-        (None, _) => return Ok(Proved::default()),
+        (None, _) => return Ok(ProofOfPossession::default()),
         (Some(one), None) => one.to_str().map_err(|_| INVALID_PROOF.because("it is no text"))?,
         (Some(_), Some(_)) => return Err(INVALID_PROOF.because("there are several")),
     };
     let (held, proof) = judge(app, place, text).map_err(|why| match why {
-        Disbelieved::NoNonce => USE_NONCE,
+        SignedClaimsFault::NoNonce => USE_NONCE,
         why => INVALID_PROOF.because(why.to_string()),
     })?;
-    Ok(Proved { held, proof: Some(proof) })
+    Ok(ProofOfPossession { held, proof: Some(proof) })
 }
 
 fn judge(
     app: &App,
     place: &ProofPlace<'_>,
     text: &str,
-) -> Result<(HeldKeys, ProofUse), Disbelieved> {
+) -> Result<(HeldKeys, ProofUse), SignedClaimsFault> {
     let proof = SignedProof::read(text)?;
     if proof.jws.typ.is_none() || !proof.jws.is_typed(&[TYPE]) {
-        return Err(Disbelieved::OtherType);
+        return Err(SignedClaimsFault::OtherType);
     }
     if !ALGORITHMS.contains(&proof.jws.algorithm) {
-        return Err(Disbelieved::OtherAlgorithm);
+        return Err(SignedClaimsFault::OtherAlgorithm);
     }
     let read = SignedClaims::read(&proof.jws.payload)?;
     let claims = read_claims(&read)?;
     let nonce = read.text("nonce")?;
     let is_ours = |nonce| is_dpop_nonce(&app.crypto.vault.now(), nonce, app.clock.now());
     if app.settings.dpop_nonce && !nonce.is_some_and(is_ours) {
-        return Err(Disbelieved::NoNonce);
+        return Err(SignedClaimsFault::NoNonce);
     }
     let rules = Rules {
         is_timed: app.settings.dpop_nonce,
@@ -148,7 +148,7 @@ fn judge(
 }
 
 /// Reads what a proof says of its request; judges nothing.
-pub(crate) fn read_claims(read: &SignedClaims) -> Result<Claims, Disbelieved> {
+pub(crate) fn read_claims(read: &SignedClaims) -> Result<Claims, SignedClaimsFault> {
     let text = |name| needed(name, read.text(name)?).map(str::to_owned);
     Ok(Claims {
         jti: text("jti")?,
@@ -186,10 +186,10 @@ pub fn read_presented(
     presented: &PresentedToken<'_>,
     place: &ProofPlace<'_>,
 ) -> Result<Option<HeldToken>, OAuthError> {
-    let Proved { held, proof } = match presented.scheme {
+    let ProofOfPossession { held, proof } = match presented.scheme {
         Scheme::Bearer => {
             let certificate = held_certificate(app, place)?;
-            Proved { held: HeldKeys { key: None, certificate }, proof: None }
+            ProofOfPossession { held: HeldKeys { key: None, certificate }, proof: None }
         }
         Scheme::Dpop => prove(app, &ProofPlace { token: Some(presented.token), ..*place })?,
     };

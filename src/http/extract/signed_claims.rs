@@ -18,7 +18,7 @@ pub struct SignedClaims(pub Map<String, Value>);
 
 /// Why what a client signed is not believed; for the log alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Disbelieved {
+pub enum SignedClaimsFault {
     #[error(transparent)]
     Token(#[from] JwsFault),
     #[error("its type says that it is something else")]
@@ -46,29 +46,29 @@ pub enum Disbelieved {
 }
 
 impl SignedClaims {
-    pub fn read(payload: &[u8]) -> Result<Self, Disbelieved> {
-        json::object(payload).map(Self).ok_or(Disbelieved::Payload)
+    pub fn read(payload: &[u8]) -> Result<Self, SignedClaimsFault> {
+        json::object(payload).map(Self).ok_or(SignedClaimsFault::Payload)
     }
 
-    pub fn text(&self, name: &'static str) -> Result<Option<&str>, Disbelieved> {
+    pub fn text(&self, name: &'static str) -> Result<Option<&str>, SignedClaimsFault> {
         match self.0.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(Disbelieved::Claim(name)),
+            Some(_) => Err(SignedClaimsFault::Claim(name)),
         }
     }
 
     /// Returns seconds since 1970; RFC 7519 §2 allows fractions, which are cut off.
-    pub fn time(&self, name: &'static str) -> Result<Option<i64>, Disbelieved> {
+    pub fn time(&self, name: &'static str) -> Result<Option<i64>, SignedClaimsFault> {
         let Some(value) = self.0.get(name) else { return Ok(None) };
         let whole = value.as_i64();
         #[expect(clippy::cast_possible_truncation, reason = "a cast of a float stops at the ends")]
         let seconds = whole.or_else(|| value.as_f64().map(|seconds| seconds as i64));
-        seconds.map(Some).ok_or(Disbelieved::Claim(name))
+        seconds.map(Some).ok_or(SignedClaimsFault::Claim(name))
     }
 
-    pub fn audience(&self) -> Result<Option<Audience>, Disbelieved> {
-        const WRONG: Disbelieved = Disbelieved::Claim("aud");
+    pub fn audience(&self) -> Result<Option<Audience>, SignedClaimsFault> {
+        const WRONG: SignedClaimsFault = SignedClaimsFault::Claim("aud");
         match self.0.get("aud") {
             None => Ok(None),
             Some(Value::String(one)) => Ok(Some(Audience::One(one.clone()))),
@@ -98,8 +98,8 @@ pub async fn use_once(
 }
 
 /// Insists on a claim.
-pub fn needed<T>(name: &'static str, found: Option<T>) -> Result<T, Disbelieved> {
-    found.ok_or(Disbelieved::Claim(name))
+pub fn needed<T>(name: &'static str, found: Option<T>) -> Result<T, SignedClaimsFault> {
+    found.ok_or(SignedClaimsFault::Claim(name))
 }
 
 #[cfg(test)]
@@ -113,15 +113,15 @@ mod tests {
     #[test]
     fn each_claim_is_there_once_and_of_its_type() {
         for bad in ["", "[]", "7", r#"{"iss":"a","iss":"b"}"#, r#"{"a":{"b":1,"b":2}}"#, "{} {}"] {
-            assert_eq!(SignedClaims::read(bad.as_bytes()).err(), Some(Disbelieved::Payload));
+            assert_eq!(SignedClaims::read(bad.as_bytes()).err(), Some(SignedClaimsFault::Payload));
         }
         let read = claims(r#"{"iss":"a","exp":1800000000.9,"nbf":-1,"iat":1e300,"jti":7}"#);
         assert_eq!(read.text("iss"), Ok(Some("a")));
         assert_eq!(read.text("sub"), Ok(None));
-        assert_eq!(read.text("jti"), Err(Disbelieved::Claim("jti")));
+        assert_eq!(read.text("jti"), Err(SignedClaimsFault::Claim("jti")));
         assert_eq!(read.time("exp"), Ok(Some(1_800_000_000)));
         assert_eq!((read.time("nbf"), read.time("iat")), (Ok(Some(-1)), Ok(Some(i64::MAX))));
-        assert_eq!(claims(r#"{"exp":"1"}"#).time("exp"), Err(Disbelieved::Claim("exp")));
+        assert_eq!(claims(r#"{"exp":"1"}"#).time("exp"), Err(SignedClaimsFault::Claim("exp")));
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(of(r#"{"aud":"a"}"#), Ok(Some(Audience::One("a".to_owned()))));
         assert_eq!(of(r#"{"aud":["a"]}"#), Ok(Some(Audience::Several(vec!["a".to_owned()]))));
         for wrong in [r#"{"aud":7}"#, r#"{"aud":["a",7]}"#, r#"{"aud":null}"#, r#"{"aud":{}}"#] {
-            assert_eq!(of(wrong), Err(Disbelieved::Claim("aud")), "{wrong}");
+            assert_eq!(of(wrong), Err(SignedClaimsFault::Claim("aud")), "{wrong}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Why a request is not taken to be from the client that it names.
 
-use super::signed_claims::Disbelieved;
+use super::signed_claims::SignedClaimsFault;
 use crate::{
     crypto::{CertificateFault, Untrusted, Unverified},
     http::answer::error::OAuthError,
@@ -8,7 +8,7 @@ use crate::{
 
 /// Why a client is not authenticated.
 #[derive(Debug)]
-pub enum Unauthenticated {
+pub enum AuthenticationFailure {
     Disbelieved(Disbelief),
     /// Nothing is wrong with it that we know of.
     Failed(OAuthError),
@@ -36,16 +36,16 @@ pub enum Disbelief {
     #[error("the certificate names another client")]
     OtherName,
     #[error("the assertion: {0}")]
-    Assertion(#[from] Disbelieved),
+    Assertion(#[from] SignedClaimsFault),
 }
 
-impl<D: Into<Disbelief>> From<D> for Unauthenticated {
+impl<D: Into<Disbelief>> From<D> for AuthenticationFailure {
     fn from(why: D) -> Self {
         Self::Disbelieved(why.into())
     }
 }
 
-impl Unauthenticated {
+impl AuthenticationFailure {
     /// Says why a client's keys do not verify: that they cannot be had now says nothing of the caller.
     pub fn by_key(why: Unverified, disbelief: impl FnOnce(Unverified) -> Disbelief) -> Self {
         match why {

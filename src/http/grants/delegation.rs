@@ -24,7 +24,7 @@ use crate::{
         app::App,
         grants::{
             api_key,
-            limits::{self, Limited},
+            limits::{self, GrantLimits},
         },
         people::account_reading::AccountReading,
         reading::{LivenessReading, Reading, read_token::Good},
@@ -37,7 +37,7 @@ pub async fn gather(
     (grant, delegation): (&Grant, &Delegation),
     home: Option<&organization::Known>,
     reading: Reading<'_>,
-    limited: &mut Limited,
+    limited: &mut GrantLimits,
 ) -> Result<(), HydrateError> {
     for client_id in &delegation.through {
         let seen = reading.see(&app.views.clients, client_id).await?;
@@ -134,7 +134,7 @@ pub async fn of_token(
     };
     let client = client.machine.known().filter(may_hold);
     let Some(client) = client else { return Ok(None) };
-    let Limited { limits, roles, .. } = limits::gather(app, client, grant, reading).await?;
+    let GrantLimits { limits, roles, .. } = limits::gather(app, client, grant, reading).await?;
     let wish = Wish { scopes: &scopes, details: &claims.authorization_details };
     let narrowed = limits.narrow(grant.organization(), &grant.audience, wish);
     let named = claims.roles().all(|role| roles.iter().any(|held| held == role));
@@ -157,7 +157,7 @@ async fn client_in_its_own_name(
     grant: &Grant,
     home: Option<&organization::Known>,
     reading: Reading<'_>,
-    limited: &mut Limited,
+    limited: &mut GrantLimits,
 ) -> Result<bool, HydrateError> {
     let Some(first) = grant.clients().next() else { return Ok(false) };
     let seen = reading.see(&app.views.clients, first).await?;

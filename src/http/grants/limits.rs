@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// What limits a grant, and the roles that a token under it names.
-pub struct Limited {
+pub struct GrantLimits {
     pub limits: Limits,
     pub roles: Vec<String>,
     /// What was read, for the commit that rests on it.
@@ -34,14 +34,14 @@ pub async fn gather(
     client: &KnownClient,
     grant: &Grant,
     reading: Reading<'_>,
-) -> Result<Limited, HydrateError> {
+) -> Result<GrantLimits, HydrateError> {
     let resource = target::resource(app, &grant.audience, reading).await?;
     let offered = target::offered(resource.as_deref());
     let known = resource.as_ref().and_then(|seen| seen.machine.known());
     let types = target::types(known, client, &grant.details);
     let ceilings = client.ceiling().into_iter().collect();
     let limits = Limits { ceilings, offered, types, required: Acr::Aal1, ..Limits::default() };
-    let mut limited = Limited { limits, roles: Vec::new(), requirements: Vec::new() };
+    let mut limited = GrantLimits { limits, roles: Vec::new(), requirements: Vec::new() };
     // The others cannot delete themselves or expire, and what is seen of a client may be a second old.
     if client.is_self_registered() || client.leash.is_some() {
         limited.requirements.push(Requirement::live::<Client>(&*client.client_id));
@@ -74,7 +74,7 @@ async fn speak(
     grant: &Grant,
     (of, home): (&MembershipRef, &organization::Known),
     reading: Reading<'_>,
-    limited: &mut Limited,
+    limited: &mut GrantLimits,
 ) -> Result<bool, HydrateError> {
     let hold = |permissions| Some(HeldPermissions { organization: home.slug.clone(), permissions });
     // No person: what its root holds is added with that.

@@ -2,7 +2,7 @@
 
 mod start;
 
-pub use start::{NotStarted, Starting, SubjectToken, start};
+pub use start::{DelegatedGrant, IssuanceFailure, SubjectToken, start};
 
 use crate::{
     actors::Hydrated,
@@ -60,7 +60,7 @@ impl IntoResponse for TokenResponse {
 
 /// What is signed.
 #[derive(Clone, Copy)]
-pub struct Signing<'a> {
+pub struct TokenContent<'a> {
     pub client: &'a KnownClient,
     pub granted: &'a GrantedAuthority,
     pub roles: &'a [String],
@@ -106,7 +106,7 @@ impl FamilySigner {
         let epoch = issue.grant.epochs();
         let granted = &issue.granted;
         let (under, bound) = (Some(under), *bound);
-        Some(sign(app, Signing { client, granted, roles, epoch, under, bound }))
+        Some(sign(app, TokenContent { client, granted, roles, epoch, under, bound }))
     }
 }
 
@@ -143,8 +143,8 @@ pub fn lifetimes(app: &App) -> Lifetimes {
 }
 
 /// Signs what was granted: an access token, and an ID token where a person granted `openid`.
-pub fn sign(app: &App, signing: Signing<'_>) -> Result<TokenResponse, OAuthError> {
-    let Signing { client, granted, roles, epoch, under, bound } = signing;
+pub fn sign(app: &App, signing: TokenContent<'_>) -> Result<TokenResponse, OAuthError> {
+    let TokenContent { client, granted, roles, epoch, under, bound } = signing;
     let now = app.clock.now();
     let person = under.and_then(|under| under.grant.account.as_deref());
     let pseudonym = person.map(|account| app.subject(client, account));

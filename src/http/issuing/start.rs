@@ -22,38 +22,38 @@ use crate::{
         answer::error::OAuthError,
         app::App,
         grants::{
-            limits::{self, Limited},
+            limits::{self, GrantLimits},
             token_validity,
         },
         reading::{
             Reading,
             read_token::ReadToken,
-            retries::{Retries, Stopped},
+            retries::{FinalFailure, Retries},
         },
     },
 };
 use std::sync::Arc;
 
 /// Why no token was issued.
-pub enum NotStarted {
+pub enum IssuanceFailure {
     /// The agent has no more of what it asks for today, or it cannot be measured.
     Exhausted(String),
     /// Something that the grant rests on is over.
     Over {
         kind: &'static str,
     },
-    Stopped(Stopped<Refusal>),
+    Stopped(FinalFailure<Refusal>),
     Failed(OAuthError),
 }
 
-impl From<Stopped<Refusal>> for NotStarted {
-    fn from(stopped: Stopped<Refusal>) -> Self {
+impl From<FinalFailure<Refusal>> for IssuanceFailure {
+    fn from(stopped: FinalFailure<Refusal>) -> Self {
         Self::Stopped(stopped)
     }
 }
 
 /// A grant that one party is to hold for another.
-pub struct Starting<'a> {
+pub struct DelegatedGrant<'a> {
     pub grant: Grant,
     pub narrowing: Narrowing,
     /// What it is given for, if that is a token.
@@ -73,15 +73,15 @@ pub struct SubjectToken {
 pub async fn start(
     app: &App,
     (context, seen): (&Context, &Arc<Hydrated<Client>>),
-    starting: Starting<'_>,
-) -> Result<TokenResponse, NotStarted> {
-    let Starting { grant, narrowing, token, possession } = starting;
+    starting: DelegatedGrant<'_>,
+) -> Result<TokenResponse, IssuanceFailure> {
+    let DelegatedGrant { grant, narrowing, token, possession } = starting;
     let Some(client) = seen.machine.known() else {
-        return Err(NotStarted::Over { kind: Client::KIND });
+        return Err(IssuanceFailure::Over { kind: Client::KIND });
     };
     // Before anything is spent: what cannot be signed is not asked for.
     if !app.crypto.keys.borrow().can_sign(SigningAlgorithm::Es256) {
-        return Err(NotStarted::Failed(OAuthError::unavailable()));
+        return Err(IssuanceFailure::Failed(OAuthError::unavailable()));
     }
     // Drawn once for all tries: by them the family knows a command that it has carried out.
     let family = draw_id_at(&*app.dice, app.clock.now());
@@ -91,13 +91,13 @@ pub async fn start(
     loop {
         let reading = Reading::anew_if(tries.anew());
         let limited = limits::gather(app, client, &grant, reading).await;
-        let Limited { limits, roles, mut requirements } = tries.read(limited)?;
+        let GrantLimits { limits, roles, mut requirements } = tries.read(limited)?;
         match token {
             // Something has changed meanwhile.
             Some(SubjectToken { claims, .. }) if tries.anew() => {
                 let good = token_validity::of_token(app, claims, None).await;
-                let good = good.map_err(NotStarted::Failed)?;
-                good.ok_or(NotStarted::Over { kind: AccessToken::KIND })?;
+                let good = good.map_err(IssuanceFailure::Failed)?;
+                good.ok_or(IssuanceFailure::Over { kind: AccessToken::KIND })?;
             }
             Some(SubjectToken { seen, .. }) => requirements.extend_from_slice(seen),
             None => {}
@@ -132,8 +132,8 @@ pub async fn start(
             start_allowed(app, (context, client), allowed, signer).await?
         };
         match signed {
-            Ok(Some(issued)) => return issued.map_err(NotStarted::Failed),
-            Ok(None) => return Err(NotStarted::Failed(OAuthError::unavailable())),
+            Ok(Some(issued)) => return issued.map_err(IssuanceFailure::Failed),
+            Ok(None) => return Err(IssuanceFailure::Failed(OAuthError::unavailable())),
             Err(Failure::Unmet {
                 kind:
                     kind @ (Session::KIND
@@ -141,24 +141,24 @@ pub async fn start(
                     | TokenFamily::KIND
                     | Client::KIND
                     | ApiKey::KIND),
-            }) => return Err(NotStarted::Over { kind }),
+            }) => return Err(IssuanceFailure::Over { kind }),
             Err(failure) => tries.after(failure).await?,
         }
     }
 }
 
 /// What the grant takes of the limits of an agent; nothing where it has none.
-fn takings(client: &KnownClient, start: &Start) -> Result<Vec<Taking>, NotStarted> {
+fn takings(client: &KnownClient, start: &Start) -> Result<Vec<Taking>, IssuanceFailure> {
     let limits = client.leash.as_ref().filter(|one| !one.limits.is_empty());
     // What is refused is refused by the family, and takes nothing.
     let (Some(agent_limits), Ok(granted)) = (limits, start.granted()) else {
         return Ok(Vec::new());
     };
     let takings = agent_limits.measure(granted.details());
-    takings.map_err(|why| NotStarted::Exhausted(why.to_string()))
+    takings.map_err(|why| IssuanceFailure::Exhausted(why.to_string()))
 }
 
-type Signed = Result<Option<Result<TokenResponse, OAuthError>>, Failure<Refusal>>;
+type SigningOutcome = Result<Option<Result<TokenResponse, OAuthError>>, Failure<Refusal>>;
 
 /// Has the allowance of an agent pay for the grant and start its family, in one commit.
 async fn start_allowed(
@@ -166,7 +166,7 @@ async fn start_allowed(
     (context, client): (&Context, &KnownClient),
     allowed: AllowedGrant,
     signer: FamilySigner,
-) -> Result<Signed, NotStarted> {
+) -> Result<SigningOutcome, IssuanceFailure> {
     let command = agent_allowance::Command::Grant(Box::new(allowed));
     let work = move |reply: &Option<Reply>| reply.as_ref().and_then(|reply| signer.sign(reply));
     let asked = (context, &*client.client_id, false);
@@ -179,6 +179,6 @@ async fn start_allowed(
     };
     match refusal {
         Ok(failure) => Ok(Err(failure)),
-        Err(exhausted) => Err(NotStarted::Exhausted(exhausted)),
+        Err(exhausted) => Err(IssuanceFailure::Exhausted(exhausted)),
     }
 }

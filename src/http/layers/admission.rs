@@ -1,7 +1,7 @@
 //! The timeout of a request: one that is meant for us is answered in time, or the caller is told that it was not.
 
 use crate::http::{
-    answer::error::{ErrorFormat, Stopped},
+    answer::error::{ErrorFormat, RequestFailure},
     hosts::Hosts,
     layers::cors::Cors,
 };
@@ -49,7 +49,7 @@ impl Admission {
         let stopped = self.hosts.judge(request).err();
         // A check of a load balancer may name no host; no browser speaks HTTP/1.0.
         let hostless =
-            request.version() < Version::HTTP_11 && stopped == Some(Stopped::MissingHost);
+            request.version() < Version::HTTP_11 && stopped == Some(RequestFailure::MissingHost);
         let stopped = stopped.filter(|_| !(self.admits_hostless && hostless));
         stopped.map(|why| self.error_format.word(why)).or_else(|| self.cors.preflight(request))
     }
@@ -62,7 +62,7 @@ impl Admission {
         match tokio::time::timeout(self.deadline, answering).await {
             Ok(Ok(response)) => response,
             // A body that came too late was refused before: this is our own slowness.
-            Err(_late) => self.error_format.word(Stopped::Late),
+            Err(_late) => self.error_format.word(RequestFailure::Late),
         }
     }
 }

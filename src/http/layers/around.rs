@@ -5,7 +5,7 @@
 
 use super::{admission::Admission, envelope::Envelope};
 use crate::http::{
-    answer::error::Stopped,
+    answer::error::RequestFailure,
     app::App,
     extract::{
         forwarded_certificate::ForwardedCertificates,
@@ -116,7 +116,7 @@ where
             let mut response = answered.map_or_else(
                 || {
                     received.note_panic();
-                    envelope.word(Stopped::Panicked)
+                    envelope.word(RequestFailure::Panicked)
                 },
                 |answer| opened(admission, origin, answer),
             );

@@ -4,7 +4,7 @@ use crate::{
     clock::Stopwatch,
     crypto::{Dice, draw_text},
     http::{
-        answer::error::{Code, ErrorFormat, Refused, Stopped},
+        answer::error::{Code, ErrorFormat, Refused, RequestFailure},
         app::App,
         extract::{address, context::RequestId},
         screens::Browser,
@@ -125,7 +125,7 @@ impl Envelope {
     }
 
     /// Words a refusal as the endpoints inside do.
-    pub fn word(&self, stopped: Stopped) -> Response {
+    pub fn word(&self, stopped: RequestFailure) -> Response {
         self.error_format.word(stopped)
     }
 

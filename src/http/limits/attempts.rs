@@ -117,7 +117,7 @@ pub struct Attempt {
 
 /// Why an attempt may not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotCharged {
+pub enum AttemptRefusal {
     TooMany(RetryAfter),
     /// What cannot be counted is not done.
     Unavailable,
@@ -156,7 +156,7 @@ impl Attempts {
         context: &Context,
         authenticator: &'static str,
         identifier: &str,
-    ) -> Result<Attempt, NotCharged> {
+    ) -> Result<Attempt, AttemptRefusal> {
         let id = self.pseudonyms.name(Throttle::KIND, &[authenticator, identifier]);
         self.charge_at(context, id, self.pace).await
     }
@@ -167,7 +167,7 @@ impl Attempts {
         context: &Context,
         authenticator: &'static str,
         browser: &str,
-    ) -> Result<Attempt, NotCharged> {
+    ) -> Result<Attempt, AttemptRefusal> {
         let id = self.pseudonyms.name(Throttle::KIND, &[authenticator, "known browser", browser]);
         self.charge_at(context, id, Pace { most_failures: KNOWN_BROWSER_FAILURES, ..self.pace })
             .await
@@ -178,7 +178,7 @@ impl Attempts {
         context: &Context,
         id: String,
         pace: Pace,
-    ) -> Result<Attempt, NotCharged> {
+    ) -> Result<Attempt, AttemptRefusal> {
         match self.throttles.ask(context, &id, Command::Charge { pace }).await {
             Ok(_) => {
                 let (throttles, context) = (self.throttles.clone(), context.clone());
@@ -186,11 +186,11 @@ impl Attempts {
             }
             Err(Failure::Refused(Refusal::TooMany { retry_at })) => {
                 self.vitals.limited_identifier();
-                Err(NotCharged::TooMany(RetryAfter::until(retry_at, self.clock.now())))
+                Err(AttemptRefusal::TooMany(RetryAfter::until(retry_at, self.clock.now())))
             }
             Err(failure) => {
                 tracing::warn!(%failure, "an attempt could not be charged");
-                Err(NotCharged::Unavailable)
+                Err(AttemptRefusal::Unavailable)
             }
         }
     }
@@ -203,7 +203,7 @@ impl Attempts {
         context: &Context,
         to: &str,
         sender: MessageSender<'_>,
-    ) -> Result<(), NotCharged> {
+    ) -> Result<(), AttemptRefusal> {
         let strangers = self.pseudonyms.name(Throttle::KIND, &[MESSAGE, to]);
         let own = |parts: &[&str]| self.pseudonyms.name(Throttle::KIND, parts);
         let id = match sender {
@@ -223,7 +223,7 @@ impl Attempts {
 
     /// Takes from the share that one network has of what strangers may send to one address: so none takes all
     /// of it. It is kept in memory, on each node.
-    fn take_share(&self, recipient: &str, network: Option<IpNet>) -> Result<(), NotCharged> {
+    fn take_share(&self, recipient: &str, network: Option<IpNet>) -> Result<(), AttemptRefusal> {
         let Some(network) = network.filter(|_| self.messages != UNLIMITED_MESSAGES) else {
             return Ok(());
         };
@@ -235,7 +235,7 @@ impl Attempts {
         drop(shares);
         taken.map_err(|retry_at| {
             self.vitals.limited_identifier();
-            NotCharged::TooMany(RetryAfter::until(retry_at, now))
+            AttemptRefusal::TooMany(RetryAfter::until(retry_at, now))
         })
     }
 
@@ -244,7 +244,7 @@ impl Attempts {
         &self,
         context: &Context,
         account: &str,
-    ) -> Result<Attempt, NotCharged> {
+    ) -> Result<Attempt, AttemptRefusal> {
         let id = self.pseudonyms.name(Throttle::KIND, &[USER_CODE, account]);
         self.charge_at(context, id, self.user_codes).await
     }
@@ -260,7 +260,7 @@ impl Attempts {
         context: &Context,
         client_id: &str,
         account: &str,
-    ) -> Result<(), NotCharged> {
+    ) -> Result<(), AttemptRefusal> {
         let Some(ApprovalLimits { rate, .. }) = self.approvals else { return Ok(()) };
         let Rate { burst, refill } = rate;
         let pace = Pace { burst, refill, most_failures: u32::MAX, day: None };
@@ -277,7 +277,7 @@ impl Attempts {
         context: &Context,
         organization: &str,
         to: &str,
-    ) -> Result<Vec<Attempt>, NotCharged> {
+    ) -> Result<Vec<Attempt>, AttemptRefusal> {
         let Some(InvitationLimits { per_day, to_one_address }) = self.invitations else {
             return Ok(Vec::new());
         };
@@ -298,7 +298,7 @@ impl Attempts {
         &self,
         context: &Context,
         organization: &str,
-    ) -> Result<(), NotCharged> {
+    ) -> Result<(), AttemptRefusal> {
         self.charge_call(context, ["webhook tests of", organization], WEBHOOK_TESTS).await
     }
 
@@ -307,7 +307,7 @@ impl Attempts {
         &self,
         context: &Context,
         organization: &str,
-    ) -> Result<(), NotCharged> {
+    ) -> Result<(), AttemptRefusal> {
         self.charge_call(context, ["domain checks of", organization], DOMAIN_CHECKS).await
     }
 
@@ -316,7 +316,7 @@ impl Attempts {
         &self,
         context: &Context,
         organization: &str,
-    ) -> Result<(), NotCharged> {
+    ) -> Result<(), AttemptRefusal> {
         self.charge_call(context, ["connection trials of", organization], CONNECTION_TRIALS).await
     }
 
@@ -326,7 +326,7 @@ impl Attempts {
         context: &Context,
         of: [&str; 2],
         pace: Pace,
-    ) -> Result<(), NotCharged> {
+    ) -> Result<(), AttemptRefusal> {
         if self.invitations.is_none() {
             return Ok(());
         }
@@ -383,20 +383,20 @@ impl Drop for Attempt {
     }
 }
 
-impl From<NotCharged> for OAuthError {
-    fn from(why: NotCharged) -> Self {
+impl From<AttemptRefusal> for OAuthError {
+    fn from(why: AttemptRefusal) -> Self {
         match why {
-            NotCharged::TooMany(wait) => wait.into(),
-            NotCharged::Unavailable => Self::unavailable(),
+            AttemptRefusal::TooMany(wait) => wait.into(),
+            AttemptRefusal::Unavailable => Self::unavailable(),
         }
     }
 }
 
-impl From<NotCharged> for Problem {
-    fn from(why: NotCharged) -> Self {
+impl From<AttemptRefusal> for Problem {
+    fn from(why: AttemptRefusal) -> Self {
         match why {
-            NotCharged::TooMany(wait) => wait.into(),
-            NotCharged::Unavailable => Self::UNAVAILABLE,
+            AttemptRefusal::TooMany(wait) => wait.into(),
+            AttemptRefusal::Unavailable => Self::UNAVAILABLE,
         }
     }
 }

@@ -18,7 +18,7 @@ const MOST: usize = 10_000;
 
 /// What makes two refusals the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Refused {
+pub struct RefusalKey {
     /// The slug of the organization in whose trail it is written.
     pub organization: String,
     /// Who acted.
@@ -28,18 +28,18 @@ pub struct Refused {
 }
 
 /// Since when a refusal is only counted, and how often it was.
-struct Counted {
+struct RefusalCount {
     written_at: Timestamp,
     since: u64,
 }
 
 #[derive(Default)]
-pub struct Refusals(Mutex<HashMap<Refused, Counted>>);
+pub struct Refusals(Mutex<HashMap<RefusalKey, RefusalCount>>);
 
 impl Refusals {
     /// Returns how often a refusal was only counted since it was last written, if it is to be written
     /// now; `None` where it is counted.
-    pub fn count(&self, refused: Refused, now: Timestamp) -> Option<u64> {
+    pub fn count(&self, refused: RefusalKey, now: Timestamp) -> Option<u64> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(counted) = all.get_mut(&refused) {
             // A clock that was set back writes at once.
@@ -49,14 +49,14 @@ impl Refusals {
                 return None;
             }
             let since = counted.since;
-            *counted = Counted { written_at: now, since: 0 };
+            *counted = RefusalCount { written_at: now, since: 0 };
             return Some(since);
         }
         if all.len() >= MOST {
             all.retain(|_, one| now.since(one.written_at) < EVERY);
         }
         if all.len() < MOST {
-            all.insert(refused, Counted { written_at: now, since: 0 });
+            all.insert(refused, RefusalCount { written_at: now, since: 0 });
         }
         Some(0)
     }
@@ -66,8 +66,8 @@ impl Refusals {
 mod tests {
     use super::*;
 
-    fn refused(caller: &str) -> Refused {
-        Refused {
+    fn refused(caller: &str) -> RefusalKey {
+        RefusalKey {
             organization: "acme".to_owned(),
             caller: caller.to_owned(),
             operation: "getRole",
@@ -84,7 +84,7 @@ mod tests {
             assert_eq!(refusals.count(refused("a"), after(second)), None);
         }
         assert_eq!(refusals.count(refused("b"), after(1)), Some(0), "another caller");
-        let other = Refused { code: "other_organization", ..refused("a") };
+        let other = RefusalKey { code: "other_organization", ..refused("a") };
         assert_eq!(refusals.count(other, after(1)), Some(0), "another code");
         assert_eq!(refusals.count(refused("a"), after(60)), Some(60));
         assert_eq!(refusals.count(refused("a"), after(61)), None);

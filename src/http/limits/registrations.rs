@@ -39,19 +39,19 @@ pub struct Registrations {
     enabled: bool,
     most_unused: usize,
     networks: Mutex<RateLimiter<IpNet>>,
-    counted: Mutex<Counted>,
+    counted: Mutex<UnusedCount>,
 }
 
 /// How many unused clients there were at a time, and have registered here since.
 #[derive(Clone, Copy, Default)]
-struct Counted {
+struct UnusedCount {
     at: Timestamp,
     unused: usize,
 }
 
 /// Why a client may not register now.
 #[derive(Debug)]
-pub enum NotNow {
+pub enum RegistrationRefusal {
     /// There are too many unused clients.
     Full(RetryAfter),
     Unavailable(ReadError),
@@ -79,20 +79,26 @@ impl Registrations {
     }
 
     /// Counts one more client, and says for how long it is kept while no person uses it.
-    pub async fn add(&self, reads: &FreshReads, now: Timestamp) -> Result<Duration, NotNow> {
+    pub async fn add(
+        &self,
+        reads: &FreshReads,
+        now: Timestamp,
+    ) -> Result<Duration, RegistrationRefusal> {
         if !self.enabled {
             return Ok(KEPT_UNUSED);
         }
         if self.is_due(now) {
             let most = u32::try_from(self.most_unused).unwrap_or(u32::MAX);
-            let unused =
-                reads.count(UNUSED_CLIENTS, "", most).await.map_err(NotNow::Unavailable)?;
+            let unused = reads
+                .count(UNUSED_CLIENTS, "", most)
+                .await
+                .map_err(RegistrationRefusal::Unavailable)?;
             self.lock().unused = unused;
         }
         let kept_for = self.kept_unused();
         let mut counted = self.lock();
         if counted.unused >= self.most_unused {
-            return Err(NotNow::Full(RetryAfter::until(now + WAIT, now)));
+            return Err(RegistrationRefusal::Full(RetryAfter::until(now + WAIT, now)));
         }
         counted.unused += 1;
         Ok(kept_for)
@@ -114,7 +120,7 @@ impl Registrations {
         due
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Counted> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, UnusedCount> {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,7 +8,7 @@
 
 use super::scim_bounds::ScimBounds;
 use crate::{
-    http::answer::error::Stopped,
+    http::answer::error::RequestFailure,
     transport::{AddressCounts, AddressRules, machine},
 };
 use std::{
@@ -93,12 +93,12 @@ impl RequestPermits {
     }
 
     /// Takes a permit for a request of a client, whose body comes in.
-    pub fn arrive(&self, client: IpAddr) -> Result<RequestPermit, Stopped> {
+    pub fn arrive(&self, client: IpAddr) -> Result<RequestPermit, RequestFailure> {
         self.arriving.take(client, self.addresses.is_limited(client))
     }
 
     /// Takes a permit for a request of a client that is all here.
-    pub fn work(&self, client: IpAddr) -> Result<WorkPermit, Stopped> {
+    pub fn work(&self, client: IpAddr) -> Result<WorkPermit, RequestFailure> {
         self.working.take(client, self.addresses.is_limited(client))
     }
 }
@@ -112,15 +112,15 @@ impl Permits {
         }
     }
 
-    fn take(&self, client: IpAddr, is_limited: bool) -> Result<RequestPermit, Stopped> {
-        let permit = self.free.clone().try_acquire_owned().map_err(|_| Stopped::Full)?;
+    fn take(&self, client: IpAddr, is_limited: bool) -> Result<RequestPermit, RequestFailure> {
+        let permit = self.free.clone().try_acquire_owned().map_err(|_| RequestFailure::Full)?;
         if !is_limited {
             return Ok(RequestPermit { _permit: permit, counted: None });
         }
         let mut by_address = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
         let is_scarce = self.free.available_permits() < self.reserved;
         if is_scarce && by_address.held(machine(client)) > 0 || !by_address.take(client) {
-            return Err(Stopped::FullForOne);
+            return Err(RequestFailure::FullForOne);
         }
         Ok(RequestPermit { _permit: permit, counted: Some((client, self.by_address.clone())) })
     }
@@ -153,7 +153,7 @@ mod tests {
         let request_permits = request_permits("https://id.example.com", 5);
         let client = ip("192.0.2.1");
         let held: Vec<_> = (0..2).map(|_| request_permits.arrive(client).unwrap()).collect();
-        assert_eq!(request_permits.arrive(client).err(), Some(Stopped::FullForOne));
+        assert_eq!(request_permits.arrive(client).err(), Some(RequestFailure::FullForOne));
         assert!(request_permits.arrive(ip("192.0.2.2")).is_ok());
         drop(held);
         assert!(request_permits.arrive(client).is_ok());
@@ -186,9 +186,9 @@ mod tests {
         let request_permits = request_permits("https://id.example.com", 8);
         let arrive = |number: u8| request_permits.arrive(ip(&format!("192.0.2.{number}")));
         let mut held: Vec<_> = (0..6).map(|number| arrive(number).unwrap()).collect();
-        assert_eq!(arrive(0).err(), Some(Stopped::FullForOne), "it holds one");
+        assert_eq!(arrive(0).err(), Some(RequestFailure::FullForOne), "it holds one");
         held.extend([arrive(6).unwrap(), arrive(7).unwrap()]);
-        assert_eq!(arrive(8).err(), Some(Stopped::Full));
+        assert_eq!(arrive(8).err(), Some(RequestFailure::Full));
         held.truncate(4);
         assert!(arrive(0).is_ok());
     }
@@ -201,10 +201,10 @@ mod tests {
         let held: Vec<_> = (0..8).filter_map(|_| permits.work(ip("2001:db8::1")).ok()).collect();
         assert_eq!(held.len(), 3);
         let same = permits.work(ip("2001:db8::ffff:1"));
-        assert_eq!(same.err(), Some(Stopped::FullForOne), "its whole /64");
+        assert_eq!(same.err(), Some(RequestFailure::FullForOne), "its whole /64");
         let others: Vec<_> =
             (0..5).map(|n| permits.work(ip(&format!("192.0.2.{n}"))).unwrap()).collect();
-        assert_eq!(permits.work(ip("192.0.2.9")).err(), Some(Stopped::Full));
+        assert_eq!(permits.work(ip("192.0.2.9")).err(), Some(RequestFailure::Full));
         drop((held, others));
         assert!(permits.work(ip("2001:db8::1")).is_ok());
     }
@@ -216,6 +216,6 @@ mod tests {
         for who in ["10.1.2.3", "10.1.2.3", "::ffff:10.1.2.3", "127.0.0.1", "::1"] {
             held.push(request_permits.arrive(ip(who)).unwrap());
         }
-        assert_eq!(request_permits.arrive(ip("127.0.0.1")).err(), Some(Stopped::Full));
+        assert_eq!(request_permits.arrive(ip("127.0.0.1")).err(), Some(RequestFailure::Full));
     }
 }

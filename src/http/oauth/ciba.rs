@@ -29,7 +29,7 @@ use crate::{
         app::App,
         authorization::approval_notice,
         clients,
-        extract::{client_auth, context::RequestContext, form::Posted, origin::Origin},
+        extract::{client_auth, context::RequestContext, form::PostedForm, origin::Origin},
         limits::{polls, purpose::Purpose},
     },
 };
@@ -52,7 +52,7 @@ pub async fn post(
     State(app): State<App>,
     Origin(address): Origin,
     RequestContext(context): RequestContext,
-    posted: Posted,
+    posted: PostedForm,
 ) -> Result<Response, OAuthError> {
     let caller = client_auth::authenticate_to_begin(&app, context, &posted).await?;
     let client = caller.confidential()?;

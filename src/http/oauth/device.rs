@@ -20,9 +20,9 @@ use crate::{
         app::App,
         authorization::user_codes,
         clients,
-        extract::{client_auth, context::RequestContext, form::Posted, origin::Origin},
+        extract::{client_auth, context::RequestContext, form::PostedForm, origin::Origin},
         limits::{polls, purpose::Purpose},
-        reading::{new_entity, retries::Stopped},
+        reading::{new_entity, retries::FinalFailure},
         routes,
     },
 };
@@ -48,7 +48,7 @@ pub async fn post(
     State(app): State<App>,
     Origin(address): Origin,
     RequestContext(context): RequestContext,
-    posted: Posted,
+    posted: PostedForm,
 ) -> Result<Response, OAuthError> {
     let caller = client_auth::authenticate_to_begin(&app, context, &posted).await?;
     let now = app.clock.now();
@@ -92,7 +92,7 @@ pub async fn post(
                 };
                 return Ok(private_json(&begun));
             }
-            Err(Stopped::Failed(Failure::Taken { space: USER_CODES })) => {}
+            Err(FinalFailure::Failed(Failure::Taken { space: USER_CODES })) => {}
             Err(stopped) => return Err(stopped.into()),
         }
     }

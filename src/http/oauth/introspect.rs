@@ -23,7 +23,7 @@ use crate::{
         extract::{
             client_auth::{self, Caller},
             context::RequestContext,
-            form::Posted,
+            form::PostedForm,
         },
         grants::token_validity,
         issuing::token_type,
@@ -116,7 +116,7 @@ const SIGNED: &str = "token-introspection+jwt";
 pub async fn post(
     State(app): State<App>,
     RequestContext(context): RequestContext,
-    posted: Posted,
+    posted: PostedForm,
 ) -> Result<Response, OAuthError> {
     // RFC 7662 §2.1: some form of authorization, or anyone could scan for tokens.
     let caller = client_auth::authenticate(&app, context, &posted).await?;

@@ -20,7 +20,7 @@ use crate::http::{
     extract::{
         client_auth,
         context::RequestContext,
-        form::Posted,
+        form::PostedForm,
         possession::{self, INVALID_PROOF},
     },
 };
@@ -41,7 +41,7 @@ struct ParAnswer {
 pub async fn post(
     State(app): State<App>,
     RequestContext(context): RequestContext,
-    posted: Posted,
+    posted: PostedForm,
 ) -> Result<Response, OAuthError> {
     let caller = client_auth::authenticate_to_begin(&app, context, &posted).await?;
     let client = caller.client();

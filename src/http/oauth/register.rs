@@ -29,10 +29,10 @@ use crate::{
             private_json,
         },
         app::App,
-        extract::{context::RequestContext, json::JsonPosted, origin::Origin},
+        extract::{context::RequestContext, json::PostedJson, origin::Origin},
         grants::target,
-        limits::{purpose::Purpose, registrations::NotNow},
-        reading::{new_entity, retries::Stopped},
+        limits::{purpose::Purpose, registrations::RegistrationRefusal},
+        reading::{new_entity, retries::FinalFailure},
         routes,
     },
 };
@@ -91,7 +91,7 @@ pub async fn post(
     if !app.is_open(SelfService::Registration).await? {
         return Err(CLOSED);
     }
-    let JsonPosted { body, .. } = JsonPosted::from_request(request, &app).await?;
+    let PostedJson { body, .. } = PostedJson::from_request(request, &app).await?;
     app.limits.pace.take(Purpose::Registration, address, app.clock.now())?;
     let RegistrationRequest { metadata, statement } = checked(&app, &body).await?;
     let kept_for = admit(&app, address).await?;
@@ -112,7 +112,7 @@ pub async fn post(
     let (clients, asked) = (&app.entities.clients, (&context, &*client_id));
     let begun = new_entity::begin(clients, asked, register, is_there).await;
     begun.map_err(|stopped| match stopped {
-        Stopped::Failed(Failure::Refused(Refusal::Metadata(faults))) => refusal::of(&faults),
+        FinalFailure::Failed(Failure::Refused(Refusal::Metadata(faults))) => refusal::of(&faults),
         stopped => stopped.into(),
     })?;
     let registered = ClientInformation {
@@ -185,8 +185,8 @@ async fn admit(app: &App, address: IpAddr) -> Result<Duration, OAuthError> {
         app.limits.registrations.take(address, now)?;
     }
     app.limits.registrations.add(&app.store, now).await.map_err(|why| match why {
-        NotNow::Full(wait) => TOO_MANY.after(wait),
-        NotNow::Unavailable(error) => error.into(),
+        RegistrationRefusal::Full(wait) => TOO_MANY.after(wait),
+        RegistrationRefusal::Unavailable(error) => error.into(),
     })
 }
 

@@ -10,8 +10,8 @@ use crate::{
             never_stored,
         },
         app::App,
-        extract::{client_auth, context::RequestContext, form::Posted},
-        reading::retries::{Retries, Stopped},
+        extract::{client_auth, context::RequestContext, form::PostedForm},
+        reading::retries::{FinalFailure, Retries},
     },
 };
 use axum::{
@@ -26,7 +26,7 @@ const FOREIGN: OAuthError =
 pub async fn post(
     State(app): State<App>,
     RequestContext(context): RequestContext,
-    posted: Posted,
+    posted: PostedForm,
 ) -> Result<Response, OAuthError> {
     let caller = client_auth::authenticate(&app, context, &posted).await?;
     let token = posted.form.token()?;
@@ -34,11 +34,11 @@ pub async fn post(
     if let Some(token) = OpaqueKind::RefreshToken.read(token, &app.crypto.vault.now()) {
         let revoke = token_family::Command::Revoke { client_id: client_id.clone() };
         return match insist(&app.entities.families, &caller.context, &token.id, revoke).await {
-            Err(Stopped::Failed(Failure::Refused(token_family::Refusal::WrongClient))) => {
+            Err(FinalFailure::Failed(Failure::Refused(token_family::Refusal::WrongClient))) => {
                 Err(FOREIGN)
             }
             // The family has ended already.
-            Ok(()) | Err(Stopped::Failed(Failure::Refused(_))) => Ok(done()),
+            Ok(()) | Err(FinalFailure::Failed(Failure::Refused(_))) => Ok(done()),
             // To revoke it again changes nothing: the caller may come back.
             Err(_) => Err(OAuthError::unavailable()),
         };
@@ -53,7 +53,7 @@ pub async fn post(
         if let Some(family) = claims.family().filter(|_| claims.act.is_some()) {
             let revoke = token_family::Command::Revoke { client_id: client_id.clone() };
             return match insist(&app.entities.families, &caller.context, family, revoke).await {
-                Ok(()) | Err(Stopped::Failed(Failure::Refused(_))) => Ok(done()),
+                Ok(()) | Err(FinalFailure::Failed(Failure::Refused(_))) => Ok(done()),
                 Err(_) => Err(OAuthError::unavailable()),
             };
         }
@@ -78,7 +78,7 @@ async fn insist<M: Machine>(
     context: &Context,
     id: &str,
     revoke: M::Command,
-) -> Result<(), Stopped<M::Refusal>>
+) -> Result<(), FinalFailure<M::Refusal>>
 where
     M::Command: Clone,
 {

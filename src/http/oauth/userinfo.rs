@@ -15,7 +15,7 @@ use crate::{
         },
         app::App,
         extract::{
-            bearer::{Missing, PresentedToken, Scheme, presented},
+            bearer::{MissingToken, PresentedToken, Scheme, presented},
             client_certificate::RequestCertificate,
             context::RequestContext,
             form::{self, Form},
@@ -93,7 +93,7 @@ pub async fn post(
                 "the access token is presented in more than one way",
             ),
         ),
-        (Err(Missing::None), Some(token)) => {
+        (Err(MissingToken::None), Some(token)) => {
             asked.answer(Ok(PresentedToken { token, scheme: Scheme::Bearer }), &permit).await
         }
         (presented, _) => asked.answer(presented, &permit).await,
@@ -142,14 +142,14 @@ impl UserinfoRequest<'_> {
     /// Answers; the permit is held until the answer is there.
     async fn answer(
         &self,
-        presented: Result<PresentedToken<'_>, Missing>,
+        presented: Result<PresentedToken<'_>, MissingToken>,
         _: &WorkPermit,
     ) -> Response {
         let scheme = presented.map_or(Scheme::Bearer, |presented| presented.scheme);
         let told = match presented {
             Ok(presented) => self.tell(&presented).await,
             // RFC 6750 §3.1: a caller without a token is told only how to present one.
-            Err(Missing::None) => {
+            Err(MissingToken::None) => {
                 let mut response = INVALID_TOKEN.into_response();
                 let named = format!(", {}", protected_resource::named(self.app));
                 if let Ok(bare) = HeaderValue::try_from(possession::challenge(scheme, &named)) {
@@ -157,7 +157,7 @@ impl UserinfoRequest<'_> {
                 }
                 return response;
             }
-            Err(Missing::Malformed) => Err(INVALID_TOKEN),
+            Err(MissingToken::Malformed) => Err(INVALID_TOKEN),
         };
         told.unwrap_or_else(|error| challenge(self.app, scheme, error))
     }

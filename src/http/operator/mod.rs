@@ -51,15 +51,15 @@ pub struct Operator {
     pub vitals: Arc<Vitals>,
     /// The public listener.
     pub meter: Meter,
-    pub leaving: Leaving,
+    pub leaving: LeavingFlag,
     pub hosts: Hosts,
 }
 
 /// Whether this node is on its way out; clones are the same.
 #[derive(Clone, Default)]
-pub struct Leaving(Arc<AtomicBool>);
+pub struct LeavingFlag(Arc<AtomicBool>);
 
-impl Leaving {
+impl LeavingFlag {
     /// From now on no load balancer should send requests here.
     pub fn begin(&self) {
         self.0.store(true, Relaxed);

@@ -1,6 +1,6 @@
 //! Begins an entity whose id was drawn for it alone, with idempotent retries: a request that waits for a person, a registered client.
 
-use super::retries::{Retries, Stopped};
+use super::retries::{FinalFailure, Retries};
 use crate::{
     actors::{Entities, Failure},
     domain::{Context, Machine},
@@ -13,7 +13,7 @@ pub async fn begin<M: Machine>(
     (context, id): (&Context, &str),
     command: M::Command,
     is_there: fn(&M::Refusal) -> bool,
-) -> Result<(), Stopped<M::Refusal>>
+) -> Result<(), FinalFailure<M::Refusal>>
 where
     M::Command: Clone,
 {
@@ -21,7 +21,7 @@ where
         return Ok(());
     };
     if !failure.may_have_happened() {
-        return Err(Stopped::Failed(failure));
+        return Err(FinalFailure::Failed(failure));
     }
     let mut tries = Retries::new();
     loop {

@@ -44,7 +44,7 @@ pub struct Retries {
 
 /// Why there is no further try.
 #[derive(Debug)]
-pub enum Stopped<R> {
+pub enum FinalFailure<R> {
     /// Nothing was carried out.
     Failed(Failure<R>),
     /// Nothing was carried out: what it rests on cannot be read.
@@ -64,62 +64,66 @@ impl Retries {
     }
 
     /// Goes on with what was read, if it could be.
-    pub fn read<T, R>(&self, read: Result<T, HydrateError>) -> Result<T, Stopped<R>> {
-        read.map_err(
-            |error| {
-                if self.in_doubt { Stopped::Unknown } else { Stopped::Unreadable(error) }
-            },
-        )
+    pub fn read<T, R>(&self, read: Result<T, HydrateError>) -> Result<T, FinalFailure<R>> {
+        read.map_err(|error| {
+            if self.in_doubt { FinalFailure::Unknown } else { FinalFailure::Unreadable(error) }
+        })
     }
 
     /// Returns when it is time to ask again; says why there is no further try otherwise.
-    pub async fn after<R>(&mut self, failure: Failure<R>) -> Result<(), Stopped<R>> {
+    pub async fn after<R>(&mut self, failure: Failure<R>) -> Result<(), FinalFailure<R>> {
         if let Some(pause) = self.pause_after(failure)? {
             tokio::time::sleep(pause).await;
         }
         Ok(())
     }
 
-    fn pause_after<R>(&mut self, failure: Failure<R>) -> Result<Option<Duration>, Stopped<R>> {
+    fn pause_after<R>(&mut self, failure: Failure<R>) -> Result<Option<Duration>, FinalFailure<R>> {
         self.in_doubt |= failure.may_have_happened();
         match failure {
             // They were judged on what is stored now.
-            Failure::Refused(_) | Failure::Taken { .. } => return Err(Stopped::Failed(failure)),
+            Failure::Refused(_) | Failure::Taken { .. } => {
+                return Err(FinalFailure::Failed(failure));
+            }
             Failure::Contended | Failure::Busy | Failure::Unavailable if !self.in_doubt => {
-                return Err(Stopped::Failed(failure));
+                return Err(FinalFailure::Failed(failure));
             }
             _ => {}
         }
         self.made += 1;
         if self.made == TRIES || self.since.elapsed() > LONGEST {
             let unknown = self.in_doubt;
-            return Err(if unknown { Stopped::Unknown } else { Stopped::Failed(failure) });
+            return Err(if unknown {
+                FinalFailure::Unknown
+            } else {
+                FinalFailure::Failed(failure)
+            });
         }
         Ok(self.in_doubt.then(|| PAUSE * 4_u32.pow(self.made - 1)))
     }
 }
 
 /// The same in the words of RFC 9457.
-impl<R> From<Stopped<R>> for Problem
+impl<R> From<FinalFailure<R>> for Problem
 where
     Self: From<Failure<R>>,
 {
-    fn from(stopped: Stopped<R>) -> Self {
+    fn from(stopped: FinalFailure<R>) -> Self {
         match stopped {
-            Stopped::Failed(failure) => failure.into(),
-            Stopped::Unreadable(error) => error.into(),
-            Stopped::Unknown => Self::OUTCOME_UNKNOWN,
+            FinalFailure::Failed(failure) => failure.into(),
+            FinalFailure::Unreadable(error) => error.into(),
+            FinalFailure::Unknown => Self::OUTCOME_UNKNOWN,
         }
     }
 }
 
 /// The same in the words of RFC 6749, for what is refused to no client.
-impl<R: std::fmt::Debug> From<Stopped<R>> for OAuthError {
-    fn from(stopped: Stopped<R>) -> Self {
+impl<R: std::fmt::Debug> From<FinalFailure<R>> for OAuthError {
+    fn from(stopped: FinalFailure<R>) -> Self {
         match stopped {
-            Stopped::Failed(failure) => Self::unavailable().because(failure.to_string()),
-            Stopped::Unreadable(error) => error.into(),
-            Stopped::Unknown => Self::OUTCOME_UNKNOWN,
+            FinalFailure::Failed(failure) => Self::unavailable().because(failure.to_string()),
+            FinalFailure::Unreadable(error) => error.into(),
+            FinalFailure::Unknown => Self::OUTCOME_UNKNOWN,
         }
     }
 }
@@ -128,7 +132,7 @@ impl<R: std::fmt::Debug> From<Stopped<R>> for OAuthError {
 mod tests {
     use super::*;
 
-    fn after(failures: Vec<Failure<()>>) -> Option<Stopped<()>> {
+    fn after(failures: Vec<Failure<()>>) -> Option<FinalFailure<()>> {
         let mut tries = Retries::new();
         failures.into_iter().find_map(|failure| tries.pause_after(failure).err())
     }
@@ -138,22 +142,25 @@ mod tests {
         let unmet = || Failure::Unmet { kind: "membership" };
         assert!(after(vec![unmet(), unmet(), unmet()]).is_none());
         let stopped = after(vec![unmet(), unmet(), unmet(), unmet()]);
-        assert!(matches!(stopped, Some(Stopped::Failed(Failure::Unmet { .. }))), "{stopped:?}");
+        assert!(
+            matches!(stopped, Some(FinalFailure::Failed(Failure::Unmet { .. }))),
+            "{stopped:?}"
+        );
         let stopped = after(vec![unmet(), Failure::Refused(())]);
-        assert!(matches!(stopped, Some(Stopped::Failed(Failure::Refused(())))), "{stopped:?}");
+        assert!(matches!(stopped, Some(FinalFailure::Failed(Failure::Refused(())))), "{stopped:?}");
         let stopped = after(vec![Failure::Busy]);
-        assert!(matches!(stopped, Some(Stopped::Failed(Failure::Busy))), "{stopped:?}");
+        assert!(matches!(stopped, Some(FinalFailure::Failed(Failure::Busy))), "{stopped:?}");
     }
 
     #[test]
     fn only_what_was_not_carried_out_is_told_to_come_back() {
         use crate::domain::flow::Refusal;
-        let problem = |stopped: Stopped<Refusal>| Problem::from(stopped).status.as_u16();
-        assert_eq!(problem(Stopped::Failed(Failure::Busy)), 503);
+        let problem = |stopped: FinalFailure<Refusal>| Problem::from(stopped).status.as_u16();
+        assert_eq!(problem(FinalFailure::Failed(Failure::Busy)), 503);
         let newer = HydrateError::TooNew { kind: "flow", id: String::new(), revision: 9 };
-        assert_eq!(problem(Stopped::Unreadable(newer)), 503);
-        assert_eq!(problem(Stopped::Unknown), 500);
-        assert_eq!(problem(Stopped::Failed(Failure::Refused(Refusal::Over))), 409);
+        assert_eq!(problem(FinalFailure::Unreadable(newer)), 503);
+        assert_eq!(problem(FinalFailure::Unknown), 500);
+        assert_eq!(problem(FinalFailure::Failed(Failure::Refused(Refusal::Over))), 409);
     }
 
     #[test]
@@ -162,9 +169,9 @@ mod tests {
             assert!(after(vec![first]).is_none());
             assert!(after(vec![first, Failure::Unavailable, Failure::Busy]).is_none());
             let many = vec![first, Failure::Busy, Failure::Contended, Failure::Unavailable];
-            assert!(matches!(after(many), Some(Stopped::Unknown)));
+            assert!(matches!(after(many), Some(FinalFailure::Unknown)));
             let refused = after(vec![first, Failure::Refused(())]);
-            assert!(matches!(refused, Some(Stopped::Failed(Failure::Refused(())))));
+            assert!(matches!(refused, Some(FinalFailure::Failed(Failure::Refused(())))));
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     http::{
         answer::error::Problem,
         app::App,
-        limits::attempts::{Attempt, NotCharged},
+        limits::attempts::{Attempt, AttemptRefusal},
         people::inviter::{self, InvitationDraft},
     },
 };
@@ -57,7 +57,7 @@ pub async fn charge(
     let charged = app.limits.attempts.charge_invitation(context, slug, &to).await;
     match charged {
         Ok(charged) => Some(InvitationCharge(charged)),
-        Err(NotCharged::TooMany(_) | NotCharged::Unavailable) => None,
+        Err(AttemptRefusal::TooMany(_) | AttemptRefusal::Unavailable) => None,
     }
 }
 

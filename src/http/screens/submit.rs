@@ -19,7 +19,7 @@ use super::{
 use crate::{
     domain::Context,
     http::{
-        answer::error::{Problem, Stopped},
+        answer::error::{Problem, RequestFailure},
         app::App,
         extract::{
             body,
@@ -106,7 +106,7 @@ pub async fn post(
 async fn read(app: &App, head: &Parts, body: Body) -> Result<(Form, WorkPermit), Problem> {
     check_csrf(app, &head.headers)?;
     if !body::is_of_type(&head.headers, "application/x-www-form-urlencoded") {
-        return Err(Stopped::WrongMedia("the body must be that of a form").into());
+        return Err(RequestFailure::WrongMedia("the body must be that of a form").into());
     }
     let (body, permit) = form::arrived(head, body, app).await?;
     Ok((Form::parse(&body)?, permit))

@@ -47,7 +47,7 @@ async fn told(
     request: impl Fn() -> Request,
     request_permits: &RequestPermits,
 ) -> (u16, u16, &'static str) {
-    let oauth = JsonPosted::take(request(), request_permits).await.err().unwrap().into_response();
+    let oauth = PostedJson::take(request(), request_permits).await.err().unwrap().into_response();
     let problem = Json::<Map<String, Value>>::take(request(), request_permits).await.err().unwrap();
     (oauth.status().as_u16(), problem.status.as_u16(), problem.code)
 }
@@ -88,7 +88,7 @@ async fn nothing_is_an_object_without_members_but_not_for_oauth() {
             .body
             .is_empty()
     );
-    let refused = JsonPosted::take(nothing(), &request_permits).await.err().unwrap();
+    let refused = PostedJson::take(nothing(), &request_permits).await.err().unwrap();
     assert_eq!((refused.code, refused.description), (Code::InvalidRequest, "the body is not JSON"));
 }
 
@@ -100,7 +100,7 @@ async fn an_address_with_parameters_is_refused_by_oauth_and_ignored_elsewhere() 
         *asked.uri_mut() = "/somewhere?a=2".parse().unwrap();
         asked
     };
-    assert!(JsonPosted::take(asked(), &request_permits).await.is_err());
+    assert!(PostedJson::take(asked(), &request_permits).await.is_err());
     let posted = Json::<Map<String, Value>>::take(asked(), &request_permits).await.unwrap();
     assert_eq!(posted.body["a"], 1);
     assert!(posted.headers.contains_key(CONTENT_TYPE));
@@ -120,7 +120,7 @@ async fn late_bodies_and_full_houses_are_told() {
     let told_of = told(|| request("application/json", "{}"), &request_permits).await;
     assert_eq!(told_of, (503, 503, "temporarily_unavailable"));
     drop(held);
-    assert!(JsonPosted::take(request("application/json", "{}"), &request_permits).await.is_ok());
-    let full = Problem::from(Stopped::FullForOne).into_response();
+    assert!(PostedJson::take(request("application/json", "{}"), &request_permits).await.is_ok());
+    let full = Problem::from(RequestFailure::FullForOne).into_response();
     assert_eq!(full.headers()["retry-after"], "1");
 }

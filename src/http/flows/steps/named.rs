@@ -15,7 +15,7 @@ use crate::{
             known_browser,
             problems::{NOT_NOW, UNAVAILABLE},
         },
-        limits::attempts::{Attempt, NotCharged},
+        limits::attempts::{Attempt, AttemptRefusal},
     },
 };
 use std::sync::Arc;
@@ -69,8 +69,8 @@ impl StepRequest<'_> {
         let context = &self.opened.context;
         let refused = match app.limits.attempts.charge(context, step, email).await {
             Ok(attempt) => return Ok(attempt),
-            Err(NotCharged::Unavailable) => return Err(UNAVAILABLE),
-            Err(refused @ NotCharged::TooMany(_)) => refused,
+            Err(AttemptRefusal::Unavailable) => return Err(UNAVAILABLE),
+            Err(refused @ AttemptRefusal::TooMany(_)) => refused,
         };
         if source.known_browser.is_none() {
             return Err(refused.into());
@@ -87,7 +87,7 @@ impl StepRequest<'_> {
         &self,
         step: &'static str,
         account: &Known,
-        refused: NotCharged,
+        refused: AttemptRefusal,
     ) -> Result<Attempt, Problem> {
         let (app, context) = (self.app, &self.opened.context);
         match known_browser::find(app, &self.opened.source, account).await {

@@ -15,7 +15,7 @@ use crate::{
             ending::{self, Asking, StepAnswer},
             problems::{ACCOUNT_CHANGED, INVALID_CREDENTIALS, NOT_NOW, UNAVAILABLE},
         },
-        limits::attempts::{Attempt, NotCharged},
+        limits::attempts::{Attempt, AttemptRefusal},
     },
 };
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl StepRequest<'_> {
         let only_for = evidence.second_factor_only_for();
         let counted = counted_for(&account, only_for);
         let charged = app.limits.attempts.charge(context, step.path(), &counted).await;
-        if let Err(NotCharged::Unavailable) = charged {
+        if let Err(AttemptRefusal::Unavailable) = charged {
             return Err(UNAVAILABLE);
         }
         let seen = app.views.accounts.look_anew(&account).await?;

@@ -22,7 +22,7 @@ pub mod source;
 use crate::domain::Context;
 use crate::http::{
     answer::{
-        error::{OAuthError, Stopped},
+        error::{OAuthError, RequestFailure},
         redirect::see_other,
     },
     app::App,
@@ -150,7 +150,7 @@ async fn post(
 }
 
 async fn refuse_method() -> Response {
-    let mut response = OAuthError::from(Stopped::MethodNotAllowed).into_response();
+    let mut response = OAuthError::from(RequestFailure::MethodNotAllowed).into_response();
     let allowed = HeaderValue::from_static("GET,HEAD,POST");
     response.headers_mut().insert(header::ALLOW, allowed);
     response

@@ -16,7 +16,7 @@ use crate::{
         clients::client_keys,
         extract::{
             form::Form,
-            signed_claims::{Disbelieved, SignedClaims},
+            signed_claims::{SignedClaims, SignedClaimsFault},
         },
     },
 };
@@ -103,13 +103,13 @@ async fn verified(
     client: &KnownClient,
     object: &str,
     registered: Option<SigningAlgorithm>,
-) -> Result<Map<String, Value>, Disbelieved> {
+) -> Result<Map<String, Value>, SignedClaimsFault> {
     let jws = Jws::read(object)?;
     if !jws.is_typed(&TYPES) {
-        return Err(Disbelieved::OtherType);
+        return Err(SignedClaimsFault::OtherType);
     }
     let said = SignedClaims::read(&jws.payload)?;
-    let text = |name| Ok::<_, Disbelieved>(said.text(name)?.map(str::to_owned));
+    let text = |name| Ok::<_, SignedClaimsFault>(said.text(name)?.map(str::to_owned));
     let claims = Claims {
         issuer: text("iss")?,
         subject: text("sub")?,
@@ -123,7 +123,7 @@ async fn verified(
     let (client_id, profile) = (&*client.client_id, client.require_profile);
     claims.check(&Rules { client_id, profile, issuer: &app.issuer }, app.clock.now())?;
     if registered.is_some_and(|one| one != jws.algorithm) || !client.rules().allows(jws.algorithm) {
-        return Err(Disbelieved::OtherAlgorithm);
+        return Err(SignedClaimsFault::OtherAlgorithm);
     }
     client_keys::verify(app, client, ClientEvidence::Signature(&jws)).await?;
     Ok(said.0)

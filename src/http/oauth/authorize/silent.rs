@@ -31,7 +31,7 @@ use crate::{
         extract::request_source::RequestSource,
         grants::family::{self, Beginning},
         people::session::{self, Present},
-        reading::retries::{Retries, Stopped},
+        reading::retries::{FinalFailure, Retries},
     },
 };
 
@@ -168,8 +168,8 @@ const CLIENT_CHANGED: AuthorizationError =
     AuthorizationError::new(Code::UnauthorizedClient, "the client has changed: please try again");
 
 /// No code is out that could be presented, whatever came of it: the person may begin anew.
-impl From<Stopped<Refusal>> for AuthorizationError {
-    fn from(stopped: Stopped<Refusal>) -> Self {
+impl From<FinalFailure<Refusal>> for AuthorizationError {
+    fn from(stopped: FinalFailure<Refusal>) -> Self {
         tracing::info!(why = ?stopped, "a grant could not be written down");
         Self::unavailable()
     }

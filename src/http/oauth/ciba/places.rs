@@ -13,7 +13,7 @@ use crate::{
     http::{
         answer::{error::OAuthError, retry_after::RetryAfter},
         app::App,
-        reading::{new_entity, retries::Stopped},
+        reading::{new_entity, retries::FinalFailure},
     },
 };
 
@@ -65,7 +65,7 @@ impl Places<'_> {
             let is_there = |refusal: &Refusal| *refusal == Refusal::NotPending;
             let (requests, asked) = (&self.app.entities.backchannel_requests, (self.context, id));
             match new_entity::begin(requests, asked, begin, is_there).await {
-                Err(Stopped::Failed(Failure::Taken { space: APPROVAL_PLACES })) => {}
+                Err(FinalFailure::Failed(Failure::Taken { space: APPROVAL_PLACES })) => {}
                 begun => return begun.map_err(OAuthError::from),
             }
         }

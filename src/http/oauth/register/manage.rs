@@ -23,9 +23,9 @@ use crate::{
             never_stored,
         },
         app::App,
-        extract::{bearer::bearer, context::RequestContext, json::JsonPosted, origin::Origin},
+        extract::{bearer::bearer, context::RequestContext, json::PostedJson, origin::Origin},
         limits::{client_failures::Proof, purpose::Purpose},
-        reading::retries::{Retries, Stopped},
+        reading::retries::{FinalFailure, Retries},
     },
 };
 use axum::{
@@ -149,7 +149,7 @@ pub async fn replace(
     request: Request,
 ) -> Result<ClientInformation, OAuthError> {
     let headers = request.headers().clone();
-    let JsonPosted { body, .. } = JsonPosted::from_request(request, &app).await?;
+    let PostedJson { body, .. } = PostedJson::from_request(request, &app).await?;
     let manager = manager(&app, client_id, &headers, address).await?;
     manager.check_own()?;
     app.limits.pace.take(Purpose::Registration, address, app.clock.now())?;
@@ -169,7 +169,7 @@ pub async fn replace(
     let context = manager.context(context);
     ask(&app, &context, &manager.client_id, command).await.map_err(|stopped| match stopped {
         // Another request with the same token came first.
-        Stopped::Failed(Failure::Refused(Refusal::WrongToken | Refusal::NoSuchClient)) => {
+        FinalFailure::Failed(Failure::Refused(Refusal::WrongToken | Refusal::NoSuchClient)) => {
             refuse(&app, &manager.client_id, address)
         }
         other => refused(other),
@@ -202,7 +202,7 @@ pub async fn delete(
     let deleted =
         ask(&app, &context, &manager.client_id, || Command::Delete(deletion.clone())).await;
     deleted.map_err(|stopped| match stopped {
-        Stopped::Failed(Failure::Refused(
+        FinalFailure::Failed(Failure::Refused(
             Refusal::WrongToken | Refusal::NoSuchClient | Refusal::Deleted,
         )) => refuse(&app, &manager.client_id, address),
         other => refused(other),
@@ -246,7 +246,7 @@ async fn ask(
     context: &Context,
     client_id: &str,
     command: impl Fn() -> Command,
-) -> Result<(), Stopped<Refusal>> {
+) -> Result<(), FinalFailure<Refusal>> {
     let mut tries = Retries::new();
     let outcome = loop {
         match app.entities.clients.ask(context, client_id, command()).await {
@@ -263,15 +263,15 @@ async fn ask(
     outcome
 }
 
-fn refused(stopped: Stopped<Refusal>) -> OAuthError {
+fn refused(stopped: FinalFailure<Refusal>) -> OAuthError {
     match stopped {
-        Stopped::Failed(Failure::Refused(Refusal::Metadata(faults))) => refusal::of(&faults),
-        Stopped::Failed(Failure::Refused(Refusal::OfOperator)) => OF_OPERATOR,
-        Stopped::Failed(Failure::Refused(Refusal::WrongSecret)) => WRONG_SECRET,
-        Stopped::Failed(Failure::Refused(why)) => super::unfit(UNFIT).because(why.to_string()),
-        Stopped::Failed(other) => OAuthError::unavailable().because(other.to_string()),
-        Stopped::Unreadable(error) => error.into(),
-        Stopped::Unknown => OAuthError::OUTCOME_UNKNOWN,
+        FinalFailure::Failed(Failure::Refused(Refusal::Metadata(faults))) => refusal::of(&faults),
+        FinalFailure::Failed(Failure::Refused(Refusal::OfOperator)) => OF_OPERATOR,
+        FinalFailure::Failed(Failure::Refused(Refusal::WrongSecret)) => WRONG_SECRET,
+        FinalFailure::Failed(Failure::Refused(why)) => super::unfit(UNFIT).because(why.to_string()),
+        FinalFailure::Failed(other) => OAuthError::unavailable().because(other.to_string()),
+        FinalFailure::Unreadable(error) => error.into(),
+        FinalFailure::Unknown => OAuthError::OUTCOME_UNKNOWN,
     }
 }
 

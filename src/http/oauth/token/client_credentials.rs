@@ -19,7 +19,7 @@ use crate::{
         app::App,
         extract::{client_auth::Caller, form::Form},
         grants::target::{self, Sought},
-        issuing::{self, Signing, TokenResponse},
+        issuing::{self, TokenContent, TokenResponse},
     },
 };
 use std::sync::Arc;
@@ -57,7 +57,7 @@ async fn grant(app: &App, caller: &Caller, form: &Form) -> Result<TokenResponse,
     let roles: Vec<String> = client.roles_at(home).into_iter().map(str::to_owned).collect();
     let epoch = home.map_or(0, |home| home.epoch);
     let (granted, roles) = (&granted, &roles[..]);
-    issuing::sign(app, Signing { client, granted, roles, epoch, under: None, bound })
+    issuing::sign(app, TokenContent { client, granted, roles, epoch, under: None, bound })
 }
 
 /// Returns the organization the client speaks for, as it is.

@@ -31,13 +31,13 @@ use crate::{
         extract::{client_auth::Caller, form::Form, possession},
         grants::{
             added_claims::{self, About, Place},
-            limits::{self, Limited},
+            limits::{self, GrantLimits},
         },
         issuing::{FamilySigner, audience, check_client, lifetimes},
         people::ceilings,
         reading::{
             Reading,
-            retries::{Retries, Stopped},
+            retries::{FinalFailure, Retries},
         },
     },
 };
@@ -93,7 +93,7 @@ pub async fn issue(
         }
     }
     let shown = app.entities.families.ask(context, family, Command::Show).await;
-    let shown = shown.map_err(Stopped::Failed).map_err(refuse)?;
+    let shown = shown.map_err(FinalFailure::Failed).map_err(refuse)?;
     let Reply::Shown(shown) = shown.reply else {
         return Err(OAuthError::unavailable());
     };
@@ -109,7 +109,7 @@ pub async fn issue(
     let mut issued = loop {
         let limited =
             limits::gather(app, client, &shown.grant, Reading::anew_if(tries.anew())).await;
-        let Limited { limits, roles, requirements } = tries.read(limited).map_err(refuse)?;
+        let GrantLimits { limits, roles, requirements } = tries.read(limited).map_err(refuse)?;
         let issuing = Issuing {
             client_id: client.client_id.clone(),
             narrowing: narrowing.clone(),
@@ -193,17 +193,17 @@ async fn profile(
 }
 
 /// The reason goes to the log; the caller hears the same of all of them.
-fn refuse(stopped: Stopped<Refusal>) -> OAuthError {
+fn refuse(stopped: FinalFailure<Refusal>) -> OAuthError {
     let too_much = |why: &Widening| {
         OAuthError::new(Code::InvalidScope, "a scope is more than was granted or is held now")
             .naming_if(why.scope())
             .because(why.to_string())
     };
     let refusal = match stopped {
-        Stopped::Failed(Failure::Refused(refusal)) => refusal,
-        Stopped::Failed(other) => return OAuthError::unavailable().because(other.to_string()),
-        Stopped::Unreadable(error) => return error.into(),
-        Stopped::Unknown => return OAuthError::OUTCOME_UNKNOWN,
+        FinalFailure::Failed(Failure::Refused(refusal)) => refusal,
+        FinalFailure::Failed(other) => return OAuthError::unavailable().because(other.to_string()),
+        FinalFailure::Unreadable(error) => return error.into(),
+        FinalFailure::Unknown => return OAuthError::OUTCOME_UNKNOWN,
     };
     match refusal {
         Refusal::Widening(Widening::OtherOrganization) => {

@@ -20,7 +20,7 @@ use crate::{
         extract::{
             client_auth::{self, Caller},
             context::RequestContext,
-            form::{Form, Posted},
+            form::{Form, PostedForm},
         },
         issuing::TokenResponse,
     },
@@ -54,7 +54,7 @@ pub fn grants() -> impl Iterator<Item = GrantType> {
 pub async fn post(
     State(app): State<App>,
     RequestContext(context): RequestContext,
-    posted: Posted,
+    posted: PostedForm,
 ) -> Result<TokenResponse, OAuthError> {
     const UNSUPPORTED: OAuthError =
         OAuthError::new(Code::UnsupportedGrantType, "this grant type is not offered");

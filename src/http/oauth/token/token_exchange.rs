@@ -24,8 +24,8 @@ use crate::{
         app::App,
         extract::{client_auth::Caller, form::Form},
         grants::{live_grant, token_validity},
-        issuing::{self, NotStarted, Starting},
-        reading::retries::Stopped,
+        issuing::{self, DelegatedGrant, IssuanceFailure},
+        reading::retries::FinalFailure,
     },
 };
 
@@ -96,21 +96,21 @@ async fn exchange(app: &App, caller: &Caller, form: &Form) -> Result<TokenRespon
         return Err(OAuthError::new(Code::InvalidTarget, why));
     }
     let possession = caller.possession_spent(app).await?;
-    let starting = Starting { grant, narrowing, token: token.as_ref(), possession };
+    let starting = DelegatedGrant { grant, narrowing, token: token.as_ref(), possession };
     let started = issuing::start(app, (&caller.context, caller.seen()), starting).await;
     if let (Err(_), Some(token)) = (&started, &token) {
         // What is wrong with the token is said first.
         subject::check(app, &token.claims).await?;
     }
     let mut issued = started.map_err(|why| match why {
-        NotStarted::Over { kind } => INVALID_SUBJECT.because(format!("its {kind} is over")),
-        NotStarted::Exhausted(why) => OAuthError::new(
+        IssuanceFailure::Over { kind } => INVALID_SUBJECT.because(format!("its {kind} is over")),
+        IssuanceFailure::Exhausted(why) => OAuthError::new(
             Code::InvalidAuthorizationDetails,
             "the authorization_details are more than the agent may take today",
         )
         .because(why),
-        NotStarted::Stopped(stopped) => refuse(stopped),
-        NotStarted::Failed(error) => error,
+        IssuanceFailure::Stopped(stopped) => refuse(stopped),
+        IssuanceFailure::Failed(error) => error,
     })?;
     issued.exchanged_for = Some(ACCESS_TOKEN);
     Ok(issued)
@@ -194,7 +194,7 @@ async fn epoch(
 }
 
 /// The reason goes to the log; the caller hears what is too much, and no more.
-fn refuse(stopped: Stopped<Refusal>) -> OAuthError {
+fn refuse(stopped: FinalFailure<Refusal>) -> OAuthError {
     const TOO_MUCH: OAuthError = OAuthError::new(
         Code::InvalidScope,
         "a scope is more than the subject_token has, than its subject holds now or than the client may ask for",
@@ -206,10 +206,10 @@ fn refuse(stopped: Stopped<Refusal>) -> OAuthError {
     const OTHER_TARGET: OAuthError =
         OAuthError::new(Code::InvalidTarget, "the subject_token is for another resource");
     let refusal = match stopped {
-        Stopped::Failed(Failure::Refused(refusal)) => refusal,
-        Stopped::Failed(other) => return OAuthError::unavailable().because(other.to_string()),
-        Stopped::Unreadable(error) => return error.into(),
-        Stopped::Unknown => return OAuthError::OUTCOME_UNKNOWN,
+        FinalFailure::Failed(Failure::Refused(refusal)) => refusal,
+        FinalFailure::Failed(other) => return OAuthError::unavailable().because(other.to_string()),
+        FinalFailure::Unreadable(error) => return error.into(),
+        FinalFailure::Unknown => return OAuthError::OUTCOME_UNKNOWN,
     };
     match refusal {
         Refusal::OtherOrganization | Refusal::Widening(Widening::OtherOrganization) => {
