@@ -149,7 +149,7 @@ pub(super) fn is_for_later(status: StatusCode) -> bool {
 
 /// Marks an answer as a refusal, for the metrics and the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusalMark {
     pub code: Code,
     pub description: &'static str,
     pub reason: Option<String>,
@@ -165,7 +165,7 @@ impl IntoResponse for OAuthError {
         let mut response = private_json(&body);
         *response.status_mut() = self.status;
         let Self { code, description, reason, subject, .. } = self;
-        let refused = Refused { code, description, reason, client_id: None, subject };
+        let refused = RefusalMark { code, description, reason, client_id: None, subject };
         response.extensions_mut().insert(refused);
         let headers = response.headers_mut();
         if self.status == StatusCode::UNAUTHORIZED {

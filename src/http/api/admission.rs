@@ -2,7 +2,7 @@
 
 use super::{
     caller::{Caller, unsure},
-    denied::Denied,
+    denied::AccessDenial,
     operation::Operation,
 };
 use crate::{
@@ -26,7 +26,7 @@ pub(super) async fn admitted(
     app: &App,
     caller: &Caller,
     params: &Params,
-) -> Result<Arc<Home>, Denied> {
+) -> Result<Arc<Home>, AccessDenial> {
     let home = app.views.organizations.look(&caller.organization).await.map_err(Problem::from)?;
     let known = home.machine.known().ok_or(Problem::NOT_FOUND)?;
     let names = app.reserved_names().await.map_err(Problem::from)?;
@@ -67,7 +67,7 @@ pub(super) fn named(params: &Params) -> Option<&str> {
 
 /// Refuses what is guarded by a name that an API of the operator's has in this installation: what was given
 /// for that API opens nothing here (adr/0132).
-fn is_ours(operation: &Operation, names: &ReservedNames) -> Result<(), Denied> {
+fn is_ours(operation: &Operation, names: &ReservedNames) -> Result<(), AccessDenial> {
     let name = operation.needs.split_once(':').map_or("", |(name, _)| name);
     if names.is_open(name) { Ok(()) } else { Err(PERMISSION_REQUIRED.into()) }
 }
@@ -78,7 +78,7 @@ fn judge(
     caller: &Caller,
     home: &organization::Known,
     params: &Params,
-) -> Result<(), Denied> {
+) -> Result<(), AccessDenial> {
     let is_own = named(params).is_none_or(|slug| slug == home.slug);
     // What it may do in another organization its handler says.
     let across = operation.reaches_across && caller.administers();
@@ -88,7 +88,7 @@ fn judge(
     caller.is_sure_enough(home)?;
     if !caller.may(operation.needs) {
         let challenge = format!(", error=\"insufficient_scope\", scope=\"{}\"", operation.needs);
-        return Err(Denied::challenged(PERMISSION_REQUIRED, challenge));
+        return Err(AccessDenial::challenged(PERMISSION_REQUIRED, challenge));
     }
     if operation.in_person && caller.is_delegate() {
         return Err(IN_PERSON.into());

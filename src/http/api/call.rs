@@ -7,7 +7,7 @@ use super::{
     },
     caller::Caller,
     change::{CONFLICT, Change, version_tag},
-    denied::Denied,
+    denied::AccessDenial,
     operation::Operation,
     presented::PresentedCredential,
     tries::Tries,
@@ -43,12 +43,12 @@ pub struct Call {
     pub caller: Caller,
     /// Of the caller, as it was a moment ago.
     pub home: Arc<Home>,
-    incoming: Arc<Incoming>,
+    incoming: Arc<CallHead>,
     body: Map<String, Value>,
 }
 
 /// What a request says beside its body.
-struct Incoming {
+struct CallHead {
     headers: HeaderMap,
     params: Vec<(String, String)>,
     query: Vec<(String, String)>,
@@ -78,7 +78,7 @@ async fn admit(
     app: App,
     params: Vec<(String, String)>,
     request: Request,
-) -> Result<Answer, Denied> {
+) -> Result<Answer, AccessDenial> {
     let (mut head, body) = request.into_parts();
     let Ok(RequestContext(context)) = RequestContext::from_request_parts(&mut head, &app).await;
     let Ok(Origin(address)) = Origin::from_request_parts(&mut head, &app).await;
@@ -88,7 +88,7 @@ async fn admit(
         if caller.is_administrator() {
             caller.context = caller.context.because(reason(&head.headers)?);
         }
-        Ok::<_, Denied>((caller, home))
+        Ok::<_, AccessDenial>((caller, home))
     };
     let (presented, (mut caller, mut home)) = {
         let _permit = app.limits.request_permits.work(address).map_err(Problem::from)?;
@@ -111,7 +111,7 @@ async fn admit(
         None => (Map::new(), app.limits.request_permits.work(address).map_err(Problem::from)?),
     };
     let headers = head.headers.clone();
-    let incoming = Arc::new(Incoming { headers, params: params.clone(), query, reason: None });
+    let incoming = Arc::new(CallHead { headers, params: params.clone(), query, reason: None });
     let mut tries = Tries::start();
     let answer = loop {
         let call = Call::new(&app, (&caller, &home), &incoming, &body);
@@ -166,7 +166,7 @@ pub async fn serve_page(
     if let Some(tag) = if_match.and_then(|tag| HeaderValue::try_from(tag).ok()) {
         headers.insert(header::IF_MATCH, tag);
     }
-    let incoming = Arc::new(Incoming { headers, params, query, reason });
+    let incoming = Arc::new(CallHead { headers, params, query, reason });
     let mut tries = Tries::start();
     loop {
         let home = admitted(operation, &app, &caller, &incoming.params).await;
@@ -216,7 +216,7 @@ impl Call {
     fn new(
         app: &App,
         (caller, home): (&Caller, &Arc<Home>),
-        incoming: &Arc<Incoming>,
+        incoming: &Arc<CallHead>,
         body: &Map<String, Value>,
     ) -> Self {
         let (caller, home) = (caller.clone(), home.clone());

@@ -3,7 +3,7 @@
 use super::{
     admission::PERMISSION_REQUIRED,
     credential::Credential,
-    denied::Denied,
+    denied::AccessDenial,
     presented::{PresentedCredential, invalid_token},
 };
 use crate::{
@@ -155,7 +155,7 @@ impl Caller {
         app: &App,
         context: Context,
         presented: &PresentedCredential<'_>,
-    ) -> Result<Self, Denied> {
+    ) -> Result<Self, AccessDenial> {
         let claims = match presented {
             PresentedCredential::Key(text) => return Self::by_key(app, context, text).await,
             PresentedCredential::Token(claims) => claims,
@@ -165,7 +165,7 @@ impl Caller {
         Self::by_token(app, context, claims, &good).ok_or_else(invalid_token)
     }
 
-    async fn by_key(app: &App, context: Context, text: &str) -> Result<Self, Denied> {
+    async fn by_key(app: &App, context: Context, text: &str) -> Result<Self, AccessDenial> {
         let found = api_key::find(app, text, &[]).await.map_err(Problem::from)?;
         let live = match found.0 {
             KeyLookup::Good(live) => live,
@@ -318,7 +318,7 @@ impl Caller {
     }
 
     /// Refuses a person who has proved less than their organization requires (RFC 9470 §3).
-    pub fn is_sure_enough(&self, home: &organization::Known) -> Result<(), Denied> {
+    pub fn is_sure_enough(&self, home: &organization::Known) -> Result<(), AccessDenial> {
         let required = home.required_acr;
         let met = self.level.is_some_and(|level| level >= required.level());
         if !self.is_person() || required.is_least() || met {
@@ -393,14 +393,14 @@ impl Caller {
 const UNSURE: &str = "insufficient_user_authentication";
 
 /// Asks for more proof (RFC 9470 §3).
-pub fn unsure(required: Acr) -> Denied {
+pub fn unsure(required: Acr) -> AccessDenial {
     let challenge = format!(", error=\"{UNSURE}\", acr_values=\"{}\"", required.name());
     let problem = Problem::new(
         StatusCode::UNAUTHORIZED,
         UNSURE,
         "this requires more than the person has proved: ask for acr_values",
     );
-    Denied::challenged(problem, challenge)
+    AccessDenial::challenged(problem, challenge)
 }
 
 const OWN_PROOF_REQUIRED: Problem = Problem::new(
@@ -428,6 +428,6 @@ pub const SUSPENDED: Problem = Problem::new(
     "the organization is suspended and accepts no change",
 );
 
-fn unavailable(error: OAuthError) -> Denied {
-    Denied::from(Problem::from(error))
+fn unavailable(error: OAuthError) -> AccessDenial {
+    AccessDenial::from(Problem::from(error))
 }

@@ -10,14 +10,14 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 
-pub struct Denied {
+pub struct AccessDenial {
     /// Boxed: it is large, and rare.
     pub problem: Box<Problem>,
     /// What follows the realm.
     challenge: Option<String>,
 }
 
-impl Denied {
+impl AccessDenial {
     pub fn challenged(problem: Problem, challenge: String) -> Self {
         Self { problem: Box::new(problem), challenge: Some(challenge) }
     }
@@ -40,7 +40,7 @@ impl Denied {
     }
 }
 
-impl From<Problem> for Denied {
+impl From<Problem> for AccessDenial {
     fn from(problem: Problem) -> Self {
         Self { problem: Box::new(problem), challenge: None }
     }

@@ -54,7 +54,7 @@ pub use admission::{IN_PERSON, PERMISSION_REQUIRED, administered, note_refusal, 
 pub use call::PageCall;
 pub use caller::{Authority, Caller, Holder, SUSPENDED};
 pub use change::EXISTS;
-pub use denied::Denied;
+pub use denied::AccessDenial;
 pub use in_session::MemberInSession;
 pub use openapi::get as openapi;
 pub use operation::{Operation, Verb};

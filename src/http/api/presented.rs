@@ -1,6 +1,6 @@
 //! What a caller of the management API presents: an access token, with the proof of its key where it is bound, or an API key.
 
-use super::{caller::INVALID_TOKEN, denied::Denied};
+use super::{caller::INVALID_TOKEN, denied::AccessDenial};
 use crate::{
     crypto::API_KEY_PREFIX,
     domain::Context,
@@ -50,10 +50,10 @@ impl<'a> PresentedCredential<'a> {
         context: &Context,
         head: &'a Parts,
         is_audience: impl Fn(&str) -> bool,
-    ) -> Result<Self, Denied> {
+    ) -> Result<Self, AccessDenial> {
         let given = presented(&head.headers).map_err(|missing| match missing {
             // RFC 6750 §3.1: a caller without a token is told only how to present one.
-            MissingToken::None => Denied::challenged(INVALID_TOKEN, String::new()),
+            MissingToken::None => AccessDenial::challenged(INVALID_TOKEN, String::new()),
             MissingToken::Malformed => invalid_token(),
         })?;
         let PresentedToken { token, scheme } = given;
@@ -74,16 +74,16 @@ impl<'a> PresentedCredential<'a> {
 }
 
 /// Refuses a token that is not good, or not with what was proved.
-pub fn invalid_token() -> Denied {
+pub fn invalid_token() -> AccessDenial {
     let challenge = format!(", error=\"{}\"", Code::InvalidToken.name());
-    Denied::challenged(INVALID_TOKEN, challenge)
+    AccessDenial::challenged(INVALID_TOKEN, challenge)
 }
 
-fn refused(why: &OAuthError) -> Denied {
+fn refused(why: &OAuthError) -> AccessDenial {
     let problem = match why.code {
         Code::InvalidDpopProof => INVALID_PROOF,
         Code::UseDpopNonce => USE_NONCE,
-        _ => return Denied::from(Problem::from(why.clone())),
+        _ => return AccessDenial::from(Problem::from(why.clone())),
     };
-    Denied::challenged(problem, format!(", error=\"{}\"", why.code.name()))
+    AccessDenial::challenged(problem, format!(", error=\"{}\"", why.code.name()))
 }

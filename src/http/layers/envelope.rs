@@ -4,7 +4,7 @@ use crate::{
     clock::Stopwatch,
     crypto::{Dice, draw_text},
     http::{
-        answer::error::{Code, ErrorFormat, Refused, RequestFailure},
+        answer::error::{Code, ErrorFormat, RefusalMark, RequestFailure},
         app::App,
         extract::{address, context::RequestId},
         screens::Browser,
@@ -67,7 +67,7 @@ impl RequestIds {
 }
 
 /// What the envelope keeps of a request until it is answered.
-pub struct Received {
+pub struct ReceivedRequest {
     stopwatch: Stopwatch,
     id: Arc<str>,
     route: Option<MatchedPath>,
@@ -76,7 +76,7 @@ pub struct Received {
     span: Span,
 }
 
-impl Received {
+impl ReceivedRequest {
     fn route(&self) -> Option<&str> {
         self.route.as_ref().map(MatchedPath::as_str)
     }
@@ -109,7 +109,7 @@ impl Envelope {
     }
 
     /// Numbers a request and notes where it comes from.
-    pub fn receive(&self, request: &mut Request) -> Received {
+    pub fn receive(&self, request: &mut Request) -> ReceivedRequest {
         let stopwatch = Stopwatch::start();
         let id = self.ids.next();
         request.extensions_mut().insert(RequestId(id.clone()));
@@ -121,7 +121,7 @@ impl Envelope {
         // Formatting a span's fields is not free: an operator who wants spans asks for this level.
         let (method, name) = (request.method().as_str(), route.as_ref().map(MatchedPath::as_str));
         let span = tracing::debug_span!("http.request", id = &*id, method, route = name);
-        Received { stopwatch, id, route, address, browser, span }
+        ReceivedRequest { stopwatch, id, route, address, browser, span }
     }
 
     /// Words a refusal as the endpoints inside do.
@@ -130,16 +130,16 @@ impl Envelope {
     }
 
     /// Counts, logs and seals the answer to a request.
-    pub fn send(&self, received: &Received, mut response: Response) -> Response {
-        let Received { stopwatch, id, address, .. } = received;
+    pub fn send(&self, received: &ReceivedRequest, mut response: Response) -> Response {
+        let ReceivedRequest { stopwatch, id, address, .. } = received;
         let (id, route) = (&**id, received.route());
         if let Some(browser) = &received.browser {
             response = browser.as_page(response, id);
         }
         let (status, took) = (response.status(), stopwatch.elapsed());
         self.vitals.answered(route, status, took);
-        if let Some(refused) = response.extensions().get::<Refused>() {
-            let Refused { code, description, reason, client_id, subject } = refused;
+        if let Some(refused) = response.extensions().get::<RefusalMark>() {
+            let RefusalMark { code, description, reason, client_id, subject } = refused;
             self.vitals.refused(*code);
             let (name, status) = (code.name(), status.as_u16());
             // A client that polls hears this until a person decides: it is counted, and no line for an operator.

@@ -56,7 +56,7 @@ const NOT_GRANTABLE: Problem = Problem::new(
 
 /// What waits for the person.
 #[derive(Serialize)]
-pub struct Waiting {
+pub struct PendingApproval {
     id: String,
     client: ClientTold,
     binding_message: Option<String>,
@@ -71,7 +71,7 @@ pub struct Waiting {
     expires_at: String,
 }
 
-impl Waiting {
+impl PendingApproval {
     async fn of(app: &App, asked: ApprovalAsked, question: ConsentQuestion) -> Self {
         let ApprovalAsked { id, request } = asked;
         let ConsentQuestion { organization, resource, roles, details, .. } = question;
@@ -93,14 +93,14 @@ impl Waiting {
 pub async fn list(
     State(app): State<App>,
     SignedIn { caller, .. }: SignedIn,
-) -> Result<Items<Waiting>, Problem> {
+) -> Result<Items<PendingApproval>, Problem> {
     let mut items = of_account(&app, caller.account()).await?;
     items.retain(|one| caller.reaches(one.organization.as_deref()));
     Ok(Items::whole(items))
 }
 
 /// Lists what waits, what ends first first; what the person could not grant any more is left out.
-pub async fn of_account(app: &App, account: &str) -> Result<Vec<Waiting>, Problem> {
+pub async fn of_account(app: &App, account: &str) -> Result<Vec<PendingApproval>, Problem> {
     let mut items = Vec::new();
     for asked in approval::list(app, account).await? {
         let facts = match approval::facts(app, &asked, false).await {
@@ -110,7 +110,7 @@ pub async fn of_account(app: &App, account: &str) -> Result<Vec<Waiting>, Proble
             Ok(facts) => facts,
         };
         let Ok(question) = asked.request.wanted.question(&facts) else { continue };
-        items.push(Waiting::of(app, asked, question).await);
+        items.push(PendingApproval::of(app, asked, question).await);
     }
     Ok(items)
 }
@@ -306,7 +306,7 @@ async fn deny(
 
 /// A client that the person has blocked.
 #[derive(Serialize)]
-pub struct Blocked {
+pub struct BlockedClient {
     id: String,
     client: ClientTold,
     created_at: String,
@@ -315,18 +315,18 @@ pub struct Blocked {
 pub async fn blocked(
     State(app): State<App>,
     SignedIn { caller, .. }: SignedIn,
-) -> Result<Items<Blocked>, Problem> {
+) -> Result<Items<BlockedClient>, Problem> {
     let items = blocked_by(&app, caller.account()).await?;
     // A client is blocked for every organization.
     Ok(Items::whole(if caller.reaches(None) { items } else { Vec::new() }))
 }
 
 /// Lists the clients that a person has blocked.
-pub async fn blocked_by(app: &App, account: &str) -> Result<Vec<Blocked>, Problem> {
+pub async fn blocked_by(app: &App, account: &str) -> Result<Vec<BlockedClient>, Problem> {
     let mut items = Vec::new();
     for entry in app.views.approval_blocks.first_page(BLOCKED_CLIENTS, account).await? {
         let Some((sides, at)) = entry.machine.blocked() else { continue };
-        items.push(Blocked {
+        items.push(BlockedClient {
             id: URL_SAFE_NO_PAD.encode(&sides.client_id),
             client: client_told(app, &sides.client_id).await,
             created_at: rfc3339(at),

@@ -45,7 +45,7 @@ const ALL_OF_ONE: Bound = Bound::new(MOST_FAMILIES);
 const PASSED_ON: Bound = Bound::new(500);
 
 #[derive(Serialize)]
-pub struct Connected {
+pub struct ConsentView {
     id: String,
     client: Party,
     /// The slug of the organization that the client acts in.
@@ -98,7 +98,7 @@ pub async fn list(
     State(app): State<App>,
     cursor: Cursor,
     SignedIn { caller, .. }: SignedIn,
-) -> Result<Items<Connected>, Problem> {
+) -> Result<Items<ConsentView>, Problem> {
     let known = caller.known(&app).await?;
     let (after, _) = cursor.read(CONSENTS)?;
     let (mut all, next) = page(&app, &known, after).await?;
@@ -108,7 +108,7 @@ pub async fn list(
 }
 
 /// Lists the clients that act for a person, three pages of them at most.
-pub async fn of_account(app: &App, known: &Known) -> Result<Vec<Connected>, Problem> {
+pub async fn of_account(app: &App, known: &Known) -> Result<Vec<ConsentView>, Problem> {
     let (mut items, mut after) = (Vec::new(), String::new());
     for _ in 0..PAGES {
         let (all, next) = page(app, known, after).await?;
@@ -119,7 +119,7 @@ pub async fn of_account(app: &App, known: &Known) -> Result<Vec<Connected>, Prob
     Ok(items)
 }
 
-async fn shown(app: &App, all: All) -> Result<Vec<Connected>, Problem> {
+async fn shown(app: &App, all: All) -> Result<Vec<ConsentView>, Problem> {
     let mut items = Vec::new();
     for ((client_id, organization), held) in all {
         let seen = app.views.clients.look(&client_id).await?;
@@ -132,7 +132,7 @@ async fn shown(app: &App, all: All) -> Result<Vec<Connected>, Problem> {
         };
         let (terms, given_at) = held.given.unzip();
         let scopes = terms.as_ref().map_or(&held.scopes, |terms| &terms.scopes);
-        items.push(Connected {
+        items.push(ConsentView {
             id: id_of(&client.client_id, organization.as_deref()),
             scopes: scopes.iter().map(str::to_owned).collect(),
             remembered: terms.is_some(),

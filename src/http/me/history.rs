@@ -56,7 +56,7 @@ struct HistoryRequest {
 }
 
 #[derive(Serialize)]
-pub struct Happened {
+pub struct HistoryEntry {
     id: String,
     at: String,
     event: String,
@@ -103,11 +103,11 @@ pub async fn told(
     app: &App,
     rows: Vec<LogEntry>,
     account: &str,
-) -> Result<Vec<Happened>, HydrateError> {
+) -> Result<Vec<HistoryEntry>, HydrateError> {
     let seen = app.views.accounts.look(account).await?;
     let locale = seen.machine.known().and_then(Known::locale).unwrap_or(app.settings.locale);
     let place = |address| app.alerts.geo.place(address, locale).name;
-    Ok(rows.into_iter().map(|row| Happened::of(row, account, place)).collect())
+    Ok(rows.into_iter().map(|row| HistoryEntry::of(row, account, place)).collect())
 }
 
 impl HistoryRequest {
@@ -130,7 +130,7 @@ impl HistoryRequest {
     }
 }
 
-impl Happened {
+impl HistoryEntry {
     fn of(row: LogEntry, account: &str, place_of: impl Fn(IpAddr) -> Option<String>) -> Self {
         let LogEntry { place, event, organization, detail, .. } = row;
         let mut detail: Map<String, Value> = serde_json::from_str(&detail).unwrap_or_default();
@@ -237,15 +237,15 @@ mod tests {
             .to_string(),
         };
         let place = |_| Some("Lisbon, Portugal".to_owned());
-        let own = Happened::of(row(json!({ "type": "person", "id": "ana" })), "ana", place);
+        let own = HistoryEntry::of(row(json!({ "type": "person", "id": "ana" })), "ana", place);
         assert_eq!(own.address, Some(json!("203.0.113.9")));
         let detail =
             json!({ "passkey": "p", "device": "Firefox, Windows", "place": "Lisbon, Portugal" });
         assert_eq!(Value::Object(own.detail), detail);
-        let silent = Happened::of(row(Value::Null), "ana", |_| None);
+        let silent = HistoryEntry::of(row(Value::Null), "ana", |_| None);
         assert_eq!(silent.detail.get("place"), None);
         for other in [json!({ "type": "person", "id": "eva" }), json!({ "type": "operator" })] {
-            let told = Happened::of(row(other.clone()), "ana", place);
+            let told = HistoryEntry::of(row(other.clone()), "ana", place);
             assert_eq!(Value::Object(told.detail), json!({ "passkey": "p" }));
             assert_eq!(told.actor, Some(json!({ "type": other["type"] })));
             assert_eq!((told.address, told.user_agent), (None, None));

@@ -14,7 +14,7 @@ use crate::{
     },
     http::{
         answer::{error::Problem, scim::ScimRefusal},
-        api::{self, Authority, Caller, Denied, PresentedCredential, Tries},
+        api::{self, AccessDenial, Authority, Caller, PresentedCredential, Tries},
         app::App,
         extract::{
             bearer::{self, Scheme},
@@ -41,7 +41,7 @@ pub struct ScimCall {
     pub caller: Caller,
     /// The address under which everything of this organization lies.
     pub base: String,
-    incoming: Arc<Incoming>,
+    incoming: Arc<ScimCallHead>,
     pub body: Arc<Map<String, Value>>,
     guard: Arc<Guard>,
 }
@@ -56,7 +56,7 @@ struct Guard {
 }
 
 /// What a request says beside its body.
-struct Incoming {
+struct ScimCallHead {
     headers: HeaderMap,
     params: Vec<(String, String)>,
     query: Vec<(String, String)>,
@@ -96,7 +96,7 @@ impl ScimCall {
             headers.insert(header::IF_MATCH, version.parse().map_err(refuse)?);
         }
         let params = id.map(|id| ("id".to_owned(), id.to_owned())).into_iter().collect();
-        let incoming = Arc::new(Incoming { headers, params, query: Vec::new() });
+        let incoming = Arc::new(ScimCallHead { headers, params, query: Vec::new() });
         Ok(Self { incoming, body: Arc::new(body), ..self.clone() })
     }
 
@@ -194,7 +194,7 @@ impl ScimChange {
 
 impl Guard {
     /// Lets the caller in, or notes why not.
-    async fn authorize(&self, app: &App) -> Result<Caller, Denied> {
+    async fn authorize(&self, app: &App) -> Result<Caller, AccessDenial> {
         let mut caller = Caller::of(app, self.context.clone(), &self.credential).await?;
         if let Err(why) = judge(app, &caller, &self.slug).await {
             caller.note_use(app);
@@ -234,7 +234,7 @@ async fn admit(
     let slug = params.iter().find(|(name, _)| name == "organization");
     let slug = slug.map(|(_, slug)| slug.clone()).unwrap_or_default();
     let scheme = bearer::presented(&head.headers).map_or(Scheme::Bearer, |one| one.scheme);
-    let denied = |denied: Denied| refusal(&app, &slug, scheme, denied);
+    let denied = |denied: AccessDenial| refusal(&app, &slug, scheme, denied);
     let base = resource::scim_identifier(&app.issuer, &slug);
     let (guard, mut caller) = {
         let _permit = app.limits.request_permits.work(address).map_err(Problem::from)?;
@@ -260,7 +260,7 @@ async fn admit(
     let query = head.uri.query().unwrap_or_default();
     let query = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let headers = head.headers.clone();
-    let incoming = Arc::new(Incoming { headers, params, query });
+    let incoming = Arc::new(ScimCallHead { headers, params, query });
     let body = Arc::new(body);
     let mut tries = Tries::start();
     let answer = loop {
@@ -302,7 +302,7 @@ fn noted(error: &ScimError) -> Option<&'static str> {
 }
 
 /// Judges whether the caller may provision this organization.
-async fn judge(app: &App, caller: &Caller, slug: &str) -> Result<(), Denied> {
+async fn judge(app: &App, caller: &Caller, slug: &str) -> Result<(), AccessDenial> {
     // The same for an organization that exists and one that does not.
     if caller.organization != slug {
         return Err(OTHER_ORGANIZATION.into());
@@ -312,7 +312,7 @@ async fn judge(app: &App, caller: &Caller, slug: &str) -> Result<(), Denied> {
     caller.is_sure_enough(known)?;
     if !caller.may(PERMISSION) {
         let challenge = format!(", error=\"insufficient_scope\", scope=\"{PERMISSION}\"");
-        return Err(Denied::challenged(api::PERMISSION_REQUIRED, challenge));
+        return Err(AccessDenial::challenged(api::PERMISSION_REQUIRED, challenge));
     }
     if caller.is_delegate() {
         return Err(api::IN_PERSON.into());
@@ -327,7 +327,7 @@ const OTHER_ORGANIZATION: Problem = Problem::new(
 );
 
 /// Refuses in the form of SCIM, and says where clients learn who guards this (RFC 9728 §5.1).
-fn refusal(app: &App, slug: &str, scheme: Scheme, denied: Denied) -> ScimRefusal {
+fn refusal(app: &App, slug: &str, scheme: Scheme, denied: AccessDenial) -> ScimRefusal {
     let (problem, challenge) = denied.into_parts();
     let metadata = format!("{}{}/{slug}", app.issuer, routes::PROTECTED_SCIM_PREFIX);
     let challenge = challenge.map(|rest| {

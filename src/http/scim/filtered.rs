@@ -160,7 +160,8 @@ impl<'a> Walk<'a> {
         (from, count): (usize, usize),
     ) -> Result<(Vec<Map<String, Value>>, usize), ScimRefusal> {
         let most = self.call.app.limits.scim.looked_at;
-        let mut sorted = Sorted::up_to(if count > 0 { from.saturating_add(count) } else { 0 });
+        let mut sorted =
+            SortedPlaces::up_to(if count > 0 { from.saturating_add(count) } else { 0 });
         let (mut total, mut page) = (0, Vec::new());
         while !self.is_over {
             let part = self.turns.begin_part();
@@ -195,13 +196,13 @@ impl<'a> Walk<'a> {
 }
 
 /// The first places of a sorted list.
-struct Sorted {
+struct SortedPlaces {
     most: usize,
     places: BTreeSet<SortPlace>,
     bytes: usize,
 }
 
-impl Sorted {
+impl SortedPlaces {
     fn up_to(most: usize) -> Self {
         Self { most, places: BTreeSet::new(), bytes: 0 }
     }

@@ -24,7 +24,7 @@ const PART: Bound = Bound::new(200);
 
 /// Why a person was not invited.
 #[derive(Debug, thiserror::Error)]
-enum NotInvited {
+enum InvitationFailure {
     #[error("something cannot be read")]
     Unreadable(#[from] HydrateError),
     #[error("something cannot be read: {}", .0.detail)]
@@ -33,7 +33,7 @@ enum NotInvited {
     NotCommitted(#[from] CommitError),
 }
 
-impl From<Problem> for NotInvited {
+impl From<Problem> for InvitationFailure {
     fn from(problem: Problem) -> Self {
         Self::Problem(problem)
     }
@@ -85,7 +85,9 @@ async fn invite_some(app: &App, after: (String, String)) -> (String, String) {
             Ok(Outcome::Exhausted(slug)) => drop(exhausted.insert(slug)),
             // It is settled; or another node, or the directory, was first, and a later turn tells.
             Ok(Outcome::Settled)
-            | Err(NotInvited::NotCommitted(CommitError::Conflict | CommitError::Unmet { .. })) => {}
+            | Err(InvitationFailure::NotCommitted(
+                CommitError::Conflict | CommitError::Unmet { .. },
+            )) => {}
             Err(error) => {
                 tracing::warn!(%error, membership = entry.id, "a person could not be invited");
             }
@@ -96,7 +98,7 @@ async fn invite_some(app: &App, after: (String, String)) -> (String, String) {
     last.map(|(rank, entry)| (rank.clone(), entry.id.clone())).unwrap_or_default()
 }
 
-async fn invite_one(app: &App, id: &str) -> Result<Outcome, NotInvited> {
+async fn invite_one(app: &App, id: &str) -> Result<Outcome, InvitationFailure> {
     let context = Context::node();
     let mut commit = app.multi_commit(&context);
     let machine = commit.look::<Membership>(id).await?.clone();

@@ -13,7 +13,7 @@ use crate::{
     http::{
         answer::{
             authorization_error::AuthorizationError,
-            error::{OAuthError, Refused, Subject},
+            error::{OAuthError, RefusalMark, Subject},
             never_stored, private_json,
             redirect::see_other,
             response_summary::ResponseSummary,
@@ -93,7 +93,7 @@ async fn refuse(
 fn noted(mut response: Response, error: AuthorizationError, client: &KnownClient) -> Response {
     let AuthorizationError { code, description, subject } = error;
     let (reason, client_id) = (None, Some(client.client_id.clone()));
-    let refused = Refused { code, description, reason, client_id, subject };
+    let refused = RefusalMark { code, description, reason, client_id, subject };
     response.extensions_mut().insert(refused);
     response
 }
