@@ -4,7 +4,7 @@ use super::{
     browser_sessions::{self, adds},
     document::{Document, FlowView},
     known_browser,
-    opened::Opened,
+    opened::OpenedFlow,
     parts::Outcome,
     sign_on,
     step_outcome::FlowAnswer,
@@ -47,7 +47,7 @@ pub(super) struct FreshSecrets {
 
 /// The person who acts, and the flow in which they do.
 pub(super) struct ActingPerson<'a> {
-    pub(super) opened: &'a Opened,
+    pub(super) opened: &'a OpenedFlow,
     pub(super) context: Context,
 }
 
@@ -98,7 +98,7 @@ pub(super) async fn answer(
     (drawn, recovery_codes, held): (FreshSecrets, Vec<Zeroizing<String>>, &[HeldSession]),
 ) -> Result<FlowProgress, Problem> {
     let ActingPerson { opened, context } = acting;
-    let Opened { id, seed, source, .. } = opened;
+    let OpenedFlow { id, seed, source, .. } = opened;
     let over = match &flow {
         Flow::Over(over) if ended_by(over, &drawn) => over,
         going_on => {

@@ -4,7 +4,7 @@
 use super::{
     begin::{Beginning, begun, in_session, seed},
     document::Document,
-    opened::Opened,
+    opened::OpenedFlow,
 };
 use crate::{
     domain::{
@@ -28,7 +28,7 @@ use axum::http::HeaderValue;
 /// Returns the request that the step of a person is about.
 pub(super) async fn known(
     app: &App,
-    opened: &Opened,
+    opened: &OpenedFlow,
     account: &str,
 ) -> Result<Option<Box<ApprovalAsked>>, Problem> {
     let Some(sought) = &opened.seed.approval else { return Ok(None) };

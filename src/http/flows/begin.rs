@@ -4,7 +4,7 @@ use super::{
     approval,
     document::{Document, FlowView, expiry},
     invited,
-    opened::{Opened, read},
+    opened::{OpenedFlow, read},
     operator_link,
     problems::{EXPIRED, OVER, SIGN_IN_FIRST, SIGN_UP_CLOSED, out_of_reach},
     report, sign_on,
@@ -175,7 +175,7 @@ pub async fn begin(
         let ticket = Ticket::Begun(Box::new(seed.clone()));
         let (id, name) = ticket.seal_named(&app.crypto.vault.now(), &*app.dice);
         let (leaving, offers_passkey) = (None, false);
-        let opened = Opened { id, name, seed, leaving, source, context, offers_passkey };
+        let opened = OpenedFlow { id, name, seed, leaving, source, context, offers_passkey };
         // Boxed: few flows take this way.
         Box::pin(user_code::enter(app, &opened, &code)).await?.answer
     } else {

@@ -15,7 +15,7 @@ use crate::{
         extract::request_source::{MOST_OTHERS, RequestSource},
         flows::{
             Document,
-            opened::Opened,
+            opened::OpenedFlow,
             problems::{SESSION_OVER, UNAVAILABLE},
         },
         people::session::{self, HeldSession},
@@ -170,7 +170,11 @@ pub async fn end_others(
 
 /// Tells whether the flow goes on in the session of an account that was chosen. Where the caller holds that
 /// session no more, it does not go on at all.
-pub async fn is_in_chosen(app: &App, opened: &Opened, own: Option<&str>) -> Result<bool, Problem> {
+pub async fn is_in_chosen(
+    app: &App,
+    opened: &OpenedFlow,
+    own: Option<&str>,
+) -> Result<bool, Problem> {
     if !opened.seed.selects {
         return Ok(false);
     }

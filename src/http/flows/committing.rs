@@ -2,7 +2,7 @@
 
 use super::{
     answering::{ActingPerson, FreshSecrets, ended_by},
-    opened::Opened,
+    opened::OpenedFlow,
     problems::{ACCOUNT_CHANGED, EMAIL_TAKEN, REQUEST_USED, UNAVAILABLE},
     sign_on::IDENTITY_ALREADY_LINKED,
 };
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Why a step was not taken.
-pub(super) enum NotTaken {
+pub(super) enum StepFailure {
     /// Something that it rests on has changed.
     Unmet {
         kind: &'static str,
@@ -30,7 +30,7 @@ pub(super) enum NotTaken {
     Problem(Problem),
 }
 
-impl From<Problem> for NotTaken {
+impl From<Problem> for StepFailure {
     fn from(problem: Problem) -> Self {
         Self::Problem(problem)
     }
@@ -42,7 +42,7 @@ pub(super) async fn take(
     acting: &ActingPerson<'_>,
     step: Step,
     drawn: &FreshSecrets,
-) -> Result<Flow, NotTaken> {
+) -> Result<Flow, StepFailure> {
     let ActingPerson { opened, context } = acting;
     let problem = match opened.ask(app, context, step).await {
         Ok(replied) => {
@@ -53,14 +53,14 @@ pub(super) async fn take(
             return Ok(replied.reply.flow);
         }
         Err(Failure::Refused(Refusal::SessionOver)) => {
-            return Err(NotTaken::Unmet { kind: Session::KIND });
+            return Err(StepFailure::Unmet { kind: Session::KIND });
         }
-        Err(Failure::Unmet { kind }) => return Err(NotTaken::Unmet { kind }),
+        Err(Failure::Unmet { kind }) => return Err(StepFailure::Unmet { kind }),
         // Others keep changing what the flow commands, have made the person a member, or have approved the same
         // request: look again.
         Err(
             Failure::Contended | Failure::Taken { space: MEMBERSHIP_PAIRS | TokenFamily::KIND },
-        ) => return Err(NotTaken::Unmet { kind: Flow::KIND }),
+        ) => return Err(StepFailure::Unmet { kind: Flow::KIND }),
         Err(failure) if failure.may_have_happened() => return ours(app, opened, drawn).await,
         Err(Failure::Taken { space: PushedRequest::KIND }) => REQUEST_USED,
         // Another account has the address by now.
@@ -69,16 +69,16 @@ pub(super) async fn take(
         Err(Failure::Taken { .. }) => ACCOUNT_CHANGED,
         Err(failure) => failure.into(),
     };
-    Err(NotTaken::Problem(problem))
+    Err(StepFailure::Problem(problem))
 }
 
 /// Returns the flow, if it was this very request that ended it.
-async fn ours(app: &App, opened: &Opened, drawn: &FreshSecrets) -> Result<Flow, NotTaken> {
+async fn ours(app: &App, opened: &OpenedFlow, drawn: &FreshSecrets) -> Result<Flow, StepFailure> {
     let seen = app.views.flows.peek(&opened.name).await.map_err(Problem::from)?;
     match &seen.machine {
         Flow::Over(over) if ended_by(over, drawn) => Ok(seen.machine.clone()),
         Flow::Over(_) => Err(Problem::from(Refusal::Over).into()),
         // It did not happen, or only moved on: the caller looks at the flow and goes on.
-        Flow::Open(_) | Flow::Unborn => Err(NotTaken::Problem(UNAVAILABLE)),
+        Flow::Open(_) | Flow::Unborn => Err(StepFailure::Problem(UNAVAILABLE)),
     }
 }

@@ -1,6 +1,6 @@
 //! What is asked for in a flow, by a browser, by a device or by a back channel, and what decides about it.
 
-use super::{ending::Asking, opened::Opened, problems::CLIENT_CHANGED};
+use super::{ending::AnsweredStep, opened::OpenedFlow, problems::CLIENT_CHANGED};
 use crate::{
     domain::{
         authorization::{AuthorizationFacts, Request},
@@ -30,7 +30,7 @@ pub(super) enum DecidedRequest<'a> {
 
 impl<'a> DecidedRequest<'a> {
     pub(super) fn of(
-        opened: &'a Opened,
+        opened: &'a OpenedFlow,
         device: Option<&'a EnteredDevice>,
         approval: Option<&'a ApprovalAsked>,
     ) -> Self {
@@ -56,8 +56,8 @@ impl<'a> DecidedRequest<'a> {
     pub(super) async fn facts(
         &self,
         app: &App,
-        opened: &Opened,
-        asking: &Asking<'_>,
+        opened: &OpenedFlow,
+        asking: &AnsweredStep<'_>,
         anew: bool,
     ) -> Result<Option<AuthorizationFacts>, Problem> {
         let (wanted, seen, redirect_uri) = match self {
@@ -77,7 +77,7 @@ impl<'a> DecidedRequest<'a> {
         };
         let client = seen.machine.known().ok_or(CLIENT_CHANGED)?;
         let client_version = seen.version;
-        let Asking { account, chosen, .. } = *asking;
+        let AnsweredStep { account, chosen, .. } = *asking;
         // It may have been chosen in a step before: consent is looked up for that very organization.
         let before = match chosen {
             None if wanted.organization.is_none() => {

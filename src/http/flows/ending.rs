@@ -13,11 +13,11 @@ use super::{
     answering::{ActingPerson, answer, changes, draw},
     approval,
     browser_sessions::{adds, is_in_chosen},
-    committing::{NotTaken, take},
+    committing::{StepFailure, take},
     decided_request::DecidedRequest,
     document::{Document, FlowView},
     invited, known_browser, linking,
-    opened::Opened,
+    opened::OpenedFlow,
     problems::{ACCOUNT_CHANGED, CONNECTION_CHANGED, SESSION_OVER, SIGN_UP_CLOSED, UNAVAILABLE},
     sign_in_alert, sign_out,
     step_outcome::StepOutcome,
@@ -46,7 +46,7 @@ use zeroize::Zeroizing;
 const TRIES: usize = 4;
 
 /// A step that may end the flow, and who takes it.
-pub struct Asking<'a> {
+pub struct AnsweredStep<'a> {
     /// The id of the account.
     pub account: &'a str,
     /// The organization that the person has chosen.
@@ -64,7 +64,7 @@ pub enum StepAnswer {
         proved: Option<AccountProof>,
     },
     /// A credential was chosen, or none.
-    Enrolled(Enrolled),
+    Enrolled(Enrolment),
     /// A provider has said which identity is theirs.
     Linked {
         step: &'static str,
@@ -88,7 +88,7 @@ pub enum StepAnswer {
 
 /// A credential that a person has chosen.
 #[derive(Clone)]
-pub struct Enrolled {
+pub struct Enrolment {
     pub step: &'static str,
     /// What it took of what the flow held.
     pub spends: Option<Fingerprint>,
@@ -110,7 +110,7 @@ impl StepAnswer {
     }
 
     /// Tells whether what has changed is what another provider was believed by: no further try can mend that.
-    fn was_believed_by(&self, opened: &Opened, kind: &str) -> bool {
+    fn was_believed_by(&self, opened: &OpenedFlow, kind: &str) -> bool {
         let by_another = matches!(self, Self::Proved(proved) if proved.sign_on.is_some());
         let is_believed = by_another && [Connection::KIND, ExternalIdentity::KIND].contains(&kind);
         is_believed || linking::rests_on(opened, kind)
@@ -131,7 +131,7 @@ impl StepAnswer {
             Self::Presented { step, code, proved } => {
                 Step::Present { step, code: *code, proved: proved.clone(), material }
             }
-            Self::Enrolled(Enrolled { step, spends, changes, .. }) => {
+            Self::Enrolled(Enrolment { step, spends, changes, .. }) => {
                 Step::Enrol { step, spends: *spends, changes: changes.clone(), material }
             }
             Self::Linked { step, spends, link } => {
@@ -150,8 +150,8 @@ pub use super::answering::FlowProgress;
 
 pub async fn proceed(
     app: &App,
-    opened: &Opened,
-    asking: Asking<'_>,
+    opened: &OpenedFlow,
+    asking: AnsweredStep<'_>,
 ) -> Result<StepOutcome, Problem> {
     proceed_noting(app, opened, asking).await.map(|answered| answered.answer.into())
 }
@@ -159,8 +159,8 @@ pub async fn proceed(
 /// Takes the step, and says whether the person has proved enough by now.
 pub async fn proceed_noting(
     app: &App,
-    opened: &Opened,
-    asking: Asking<'_>,
+    opened: &OpenedFlow,
+    asking: AnsweredStep<'_>,
 ) -> Result<FlowProgress, Problem> {
     let answered = take_step(app, opened, asking).await?;
     if opened.seed.kind == DEVICE && answered.authenticated {
@@ -172,8 +172,8 @@ pub async fn proceed_noting(
 /// Takes the step, and nothing that follows from it.
 pub(super) async fn take_step(
     app: &App,
-    opened: &Opened,
-    asking: Asking<'_>,
+    opened: &OpenedFlow,
+    asking: AnsweredStep<'_>,
 ) -> Result<FlowProgress, Problem> {
     // Boxed once for all steps, which would each carry it.
     Box::pin(take_again(app, opened, asking)).await
@@ -182,8 +182,8 @@ pub(super) async fn take_step(
 /// Takes the step, again where what it rests on has changed meanwhile.
 async fn take_again(
     app: &App,
-    opened: &Opened,
-    asking: Asking<'_>,
+    opened: &OpenedFlow,
+    asking: AnsweredStep<'_>,
 ) -> Result<FlowProgress, Problem> {
     let context = opened.context.clone();
     let context = match asking.answer {
@@ -252,14 +252,14 @@ async fn take_again(
                 let codes = asking.answer.recovery_codes();
                 return answer(app, acting, flow, (drawn, codes, &held)).await;
             }
-            Err(NotTaken::Unmet { kind }) if kind == Session::KIND => {
+            Err(StepFailure::Unmet { kind }) if kind == Session::KIND => {
                 if in_session {
                     return Err(SESSION_OVER);
                 }
                 own = None;
             }
             // What the proof was judged on is no longer so: it must be judged again.
-            Err(NotTaken::Unmet { kind })
+            Err(StepFailure::Unmet { kind })
                 if kind == Account::KIND
                     && matches!(
                         asking.answer,
@@ -268,17 +268,17 @@ async fn take_again(
             {
                 return Err(ACCOUNT_CHANGED);
             }
-            Err(NotTaken::Unmet { kind }) if asking.answer.was_believed_by(opened, kind) => {
+            Err(StepFailure::Unmet { kind }) if asking.answer.was_believed_by(opened, kind) => {
                 return Err(CONNECTION_CHANGED);
             }
-            Err(NotTaken::Unmet { kind }) if kind == Client::KIND => {
+            Err(StepFailure::Unmet { kind }) if kind == Client::KIND => {
                 // It is known by its document alone: from its first consent on it is a row.
                 if let Some(client_id) = request.client_id() {
                     clients::keep(app, &acting.context, client_id).await?;
                 }
             }
-            Err(NotTaken::Unmet { .. }) => {}
-            Err(NotTaken::Problem(problem)) => return Err(problem),
+            Err(StepFailure::Unmet { .. }) => {}
+            Err(StepFailure::Problem(problem)) => return Err(problem),
         }
     }
     Err(UNAVAILABLE)
@@ -287,8 +287,8 @@ async fn take_again(
 /// Refuses an account, and a sign-up, that an operator has closed since the flow began.
 fn check_admitted(
     app: &App,
-    opened: &Opened,
-    asking: &Asking<'_>,
+    opened: &OpenedFlow,
+    asking: &AnsweredStep<'_>,
     (known, is_open): (Option<&Known>, bool),
 ) -> Result<(), Problem> {
     // A first proof of such an account is refused as a wrong one before it comes here.
@@ -305,7 +305,7 @@ fn check_admitted(
 /// Returns what people are told when the flow comes so far.
 async fn notices(
     app: &App,
-    opened: &Opened,
+    opened: &OpenedFlow,
     known: Option<&Known>,
     client_id: Option<&str>,
 ) -> Result<Vec<Notice>, HydrateError> {
@@ -321,8 +321,8 @@ async fn notices(
 }
 
 /// Shows a flow that goes on.
-pub async fn shown(app: &App, opened: &Opened, flow: &Flow) -> Result<Document, Problem> {
-    let Opened { id, seed, context, source, .. } = opened;
+pub async fn shown(app: &App, opened: &OpenedFlow, flow: &Flow) -> Result<Document, Problem> {
+    let OpenedFlow { id, seed, context, source, .. } = opened;
     let document = Document::of(app, FlowView { id, seed, flow, outcome: None }).await?;
     Ok(document.telling_accounts(app, context, source).await?)
 }

@@ -45,12 +45,12 @@ struct Statement {
     /// When they last proved two factors here. A sign-in that was spared the question keeps it as it
     /// was: else a browser would be remembered for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    f: Option<BothProved>,
+    f: Option<TwoFactorProof>,
 }
 
 /// Two factors of a person, proved in this browser.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-struct BothProved {
+struct TwoFactorProof {
     t: Timestamp,
     /// The epoch of the person: a recovery and a sign-out by an operator end what was remembered before.
     e: u64,
@@ -89,13 +89,13 @@ pub async fn remember_device(
 }
 
 /// Says when two factors were last proved in this browser, where the operator lets that count.
-async fn both_proved(app: &App, source: &RequestSource, person: &Person) -> Option<BothProved> {
+async fn both_proved(app: &App, source: &RequestSource, person: &Person) -> Option<TwoFactorProof> {
     app.settings.lifetimes.remember_device?;
     let now = app.clock.now();
     if person.evidence.level(now) >= Some(Level::Aal2) {
         // Where it cannot be read the browser is not remembered, and the person is asked again.
         let seen = AccountReading::of(app, &person.account).await.ok()?;
-        return seen.epoch().map(|epoch| BothProved { t: now, e: epoch });
+        return seen.epoch().map(|epoch| TwoFactorProof { t: now, e: epoch });
     }
     read(app, source).filter(|former| former.a == person.account)?.f
 }

@@ -3,10 +3,10 @@
 use super::{
     browser_sessions,
     document::{Document, FlowView, expiry},
-    ending::{Asking, StepAnswer, proceed_noting},
-    opened::Opened,
+    ending::{AnsweredStep, StepAnswer, proceed_noting},
+    opened::OpenedFlow,
     problems::NOT_FOUND,
-    ticket::{Leaving, Ticket},
+    ticket::{SignOutTarget, Ticket},
 };
 use crate::{
     actors::HydrateError,
@@ -38,7 +38,7 @@ pub async fn begin(
     app: &App,
     source: &mut RequestSource,
     present: Present,
-    leaving: Option<Leaving>,
+    leaving: Option<SignOutTarget>,
 ) -> Result<PendingSignOut, HydrateError> {
     let (channel, cookie) = source.channel(app.settings.cookies, &*app.dice);
     let Present { id: session, person, .. } = present;
@@ -82,7 +82,7 @@ pub async fn begin(
 pub struct SignedOut {
     /// What the browser is to forget.
     pub cookies: Vec<HeaderValue>,
-    pub leaving: Option<Leaving>,
+    pub leaving: Option<SignOutTarget>,
 }
 
 /// Ends the session, for the browser in which the person was asked.
@@ -92,17 +92,18 @@ pub async fn confirm(
     id: &str,
     headers: &HeaderMap,
 ) -> Result<SignedOut, Problem> {
-    let opened = Opened::of(app, context, id.to_owned(), headers)?;
+    let opened = OpenedFlow::of(app, context, id.to_owned(), headers)?;
     let signed_in = opened.seed.signed_in.as_ref().filter(|_| opened.seed.kind == SIGN_OUT);
     let SignedIn { person, session, .. } = signed_in.ok_or(NOT_FOUND)?;
     let answer = StepAnswer::Decided { step: "confirm", allow: true };
-    let asking = Asking { account: &person.account, chosen: None, answer };
+    let asking = AnsweredStep { account: &person.account, chosen: None, answer };
     let mut leaving = opened.leaving.clone();
     let cookies = match proceed_noting(app, &opened, asking).await {
         Ok(answered) => {
             // A provider by which the person came is told.
             let to = answered.answer.document.result.and_then(|result| result.redirect_to);
-            let on = to.map(|to| Leaving { client_id: String::new(), redirect_to: to.to_string() });
+            let on = to
+                .map(|to| SignOutTarget { client_id: String::new(), redirect_to: to.to_string() });
             leaving = leaving.or(on);
             answered.answer.cookies
         }

@@ -1,6 +1,6 @@
 //! What a flow that links an identity tells its person, and what it must not lose on the way (adr/0139).
 
-use super::{opened::Opened, sign_on::identities_of};
+use super::{opened::OpenedFlow, sign_on::identities_of};
 use crate::{
     actors::HydrateError,
     domain::{
@@ -18,7 +18,7 @@ use crate::{
 /// Returns the mail that the person gets when the identity is linked.
 pub async fn notices(
     app: &App,
-    opened: &Opened,
+    opened: &OpenedFlow,
     known: Option<&Known>,
 ) -> Result<Vec<Notice>, HydrateError> {
     let (Some(known), Some(id)) = (known, &opened.seed.connection) else { return Ok(Vec::new()) };
@@ -37,7 +37,7 @@ pub async fn own(app: &App, account: &str) -> Result<Vec<String>, HydrateError> 
 }
 
 /// Tells whether what has changed is what an identity was believed by: the flow cannot mend that.
-pub fn rests_on(opened: &Opened, kind: &str) -> bool {
+pub fn rests_on(opened: &OpenedFlow, kind: &str) -> bool {
     match &*opened.seed.kind {
         LINK => [Connection::KIND, Organization::KIND, Membership::KIND].contains(&kind),
         // It may have gone on as a sign-up.

@@ -48,7 +48,7 @@ pub use approval::{ApprovalNeed, Yes, begin as begin_approval};
 pub use begin::{StepUp, Wish, begin as begin_one, post as begin, step_up};
 pub use document::{Document, FlowView, expiry};
 pub use known_browser::{account as known_account, remember as remember_browser};
-pub use opened::Opened;
+pub use opened::OpenedFlow;
 pub use parts::{
     Client as ClientTold, Consent as ConsentTold, DetailInWords, Outcome, client as client_told,
 };

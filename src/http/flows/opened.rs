@@ -3,7 +3,7 @@
 use super::{
     problems::{NOT_FOUND, WRONG_CHANNEL},
     sign_on,
-    ticket::{Leaving, Ticket},
+    ticket::{SignOutTarget, Ticket},
 };
 use crate::{
     actors::{Answer, Failure},
@@ -50,13 +50,13 @@ impl FromRequestParts<App> for FlowPath {
 }
 
 /// A flow and the caller that holds it.
-pub struct Opened {
+pub struct OpenedFlow {
     pub id: String,
     /// What it is kept under.
     pub name: String,
     pub seed: Seed,
     /// Where the person goes after a sign-out.
-    pub leaving: Option<Leaving>,
+    pub leaving: Option<SignOutTarget>,
     pub source: RequestSource,
     /// Of the request; who acts is not known from it alone.
     pub context: Context,
@@ -73,7 +73,7 @@ pub fn read(app: &App, id: &str, source: &RequestSource) -> Result<(String, Tick
     Ok((name.to_owned(), ticket))
 }
 
-impl Opened {
+impl OpenedFlow {
     /// Opens a flow for a step.
     pub fn of(
         app: &App,

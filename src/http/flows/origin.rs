@@ -1,6 +1,6 @@
 //! From where a flow is taken, and which client sent the person.
 
-use super::opened::Opened;
+use super::opened::OpenedFlow;
 use crate::{
     domain::message::{Asker, RequestOrigin},
     http::{app::App, clients},
@@ -8,8 +8,8 @@ use crate::{
 };
 
 /// Says who asks for what a person is told of, and from where.
-pub(super) async fn of(app: &App, opened: &Opened) -> RequestOrigin {
-    let Opened { seed, context, .. } = opened;
+pub(super) async fn of(app: &App, opened: &OpenedFlow) -> RequestOrigin {
+    let OpenedFlow { seed, context, .. } = opened;
     let asked = RequestOrigin::by_request(context, app.clock.now());
     let Some(request) = seed.asked() else { return asked };
     // Without its name the mail is worth as much.

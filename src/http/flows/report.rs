@@ -1,7 +1,7 @@
 //! Alerts' links: found by their token when a flow begins, spent by the decision (adr/0142).
 
 use super::{
-    ending, opened::Opened, problems::REPORT_NOT_GOOD, sign_out, step_outcome::StepOutcome,
+    ending, opened::OpenedFlow, problems::REPORT_NOT_GOOD, sign_out, step_outcome::StepOutcome,
 };
 use crate::{
     domain::{account::Known, account_alerts::Report, assurance::AuthenticatorId, flow::Step},
@@ -32,7 +32,7 @@ async fn account(app: &App, report: &Report) -> Result<Known, Problem> {
 /// Tells the flow whether it was not the person. After a yes everything that the account is signed in by has ended.
 pub async fn decide(
     app: &App,
-    opened: &Opened,
+    opened: &OpenedFlow,
     (report, allow): (&Report, bool),
 ) -> Result<StepOutcome, Problem> {
     let known = account(app, report).await?;

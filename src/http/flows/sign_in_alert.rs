@@ -1,6 +1,6 @@
 //! The sign-in that a step would be, as alerts look at it (adr/0141).
 
-use super::{answering::FreshSecrets, opened::Opened, origin};
+use super::{answering::FreshSecrets, opened::OpenedFlow, origin};
 use crate::{
     domain::{
         account::Known,
@@ -15,7 +15,7 @@ use crate::{
 /// Returns what alerts are decided on; none where the operator wants none.
 pub(super) async fn of(
     app: &App,
-    opened: &Opened,
+    opened: &OpenedFlow,
     (account, known, epoch): (&str, Option<&Known>, u64),
     drawn: &FreshSecrets,
 ) -> Option<Box<SignIn>> {

@@ -6,7 +6,7 @@
 //! mail about an operator's link voids that link, and with it every flow that began with it.
 
 use super::{
-    opened::Opened,
+    opened::OpenedFlow,
     operator_link,
     problems::NOT_FOUND,
     ticket::{LONGEST, Ticket},
@@ -86,7 +86,7 @@ fn open(app: &App, token: &str) -> Option<String> {
 }
 
 /// What the holder of the account's address is told of a recovery: that it goes on, and that it is done.
-pub fn notices(app: &App, opened: &Opened, account: Option<&Known>) -> Vec<Notice> {
+pub fn notices(app: &App, opened: &OpenedFlow, account: Option<&Known>) -> Vec<Notice> {
     // What is never sent is written as well: known and unknown accounts cost the same.
     let to = account.map_or("", |known| known.email.as_str());
     let locale = account.and_then(Known::locale).unwrap_or(app.settings.locale);

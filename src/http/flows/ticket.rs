@@ -29,12 +29,12 @@ pub enum Ticket {
     Over(OverAtOnce),
     /// A person is asked whether to sign out, and goes on to a client after that.
     #[serde(rename = "l")]
-    Leaving(Box<Seed>, Leaving),
+    Leaving(Box<Seed>, SignOutTarget),
 }
 
 /// Where a person goes once they have signed out: a URI that the client registered for that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Leaving {
+pub struct SignOutTarget {
     #[serde(rename = "c")]
     pub client_id: String,
     #[serde(rename = "u")]

@@ -3,8 +3,8 @@
 
 use super::{
     answering::FlowProgress,
-    ending::{Asking, StepAnswer, take_step},
-    opened::Opened,
+    ending::{AnsweredStep, StepAnswer, take_step},
+    opened::OpenedFlow,
     problems::NOT_NOW,
 };
 use crate::{
@@ -20,8 +20,8 @@ use crate::{
 /// Returns the device that the step is about, if the flow knows one.
 pub(super) async fn known(
     app: &App,
-    opened: &Opened,
-    asking: &Asking<'_>,
+    opened: &OpenedFlow,
+    asking: &AnsweredStep<'_>,
 ) -> Result<Option<Box<EnteredDevice>>, Problem> {
     if opened.seed.kind != DEVICE {
         return Ok(None);
@@ -39,7 +39,7 @@ pub(super) async fn known(
 /// Enters the code that the flow began with, as soon as the person has signed in.
 pub(super) async fn enter_own(
     app: &App,
-    opened: &Opened,
+    opened: &OpenedFlow,
     answered: FlowProgress,
 ) -> Result<FlowProgress, Problem> {
     let Some(code) = opened.seed.user_code.as_deref() else { return Ok(answered) };
@@ -53,7 +53,7 @@ pub(super) async fn enter_own(
 
 /// Enters a code that was sealed. Each wrong one counts against the person's account, and against
 /// all accounts together. A right one clears nothing: an attacker has a device of their own.
-pub async fn enter(app: &App, opened: &Opened, code: &str) -> Result<FlowProgress, Problem> {
+pub async fn enter(app: &App, opened: &OpenedFlow, code: &str) -> Result<FlowProgress, Problem> {
     let person = opened.look(app).await?.person.ok_or(NOT_NOW)?;
     let account = person.account.as_str();
     let context = opened.context.clone().by(Actor::Person(account.to_owned()));
@@ -67,7 +67,7 @@ pub async fn enter(app: &App, opened: &Opened, code: &str) -> Result<FlowProgres
         app.limits.user_code_guesses.count(app.clock.now());
     }
     let answer = StepAnswer::Entered(device);
-    take_step(app, opened, Asking { account, chosen: None, answer }).await
+    take_step(app, opened, AnsweredStep { account, chosen: None, answer }).await
 }
 
 /// Finds the device that shows a code and waits. Unknown, expired and used codes are found alike: not.

@@ -15,7 +15,7 @@ use crate::{
         app::App,
         extract::{cookies::with_cookies, form::Form, request_source::RequestSource},
         flows::{
-            FlowAnswer, Opened, StepOutcome, Wish, begin_one,
+            FlowAnswer, OpenedFlow, StepOutcome, Wish, begin_one,
             steps::{StepRequest, Steps},
         },
         routes,
@@ -72,7 +72,7 @@ pub async fn begin(
     let FlowAnswer { document, cookies } = begun;
     // The browser is given the key of the flow with this very answer.
     let headers = holding(head, &cookies);
-    let opened = Opened::of_page(app, context, document.id.clone(), &headers)?;
+    let opened = OpenedFlow::of_page(app, context, document.id.clone(), &headers)?;
     let hint = query.get("login_hint").map(|hint| ("login_hint", hint));
     let members = [("connection", &*known.id)].into_iter().chain(hint);
     let members: Map<String, Value> =

@@ -30,7 +30,7 @@ use crate::{
             request_source::{RequestSource, check_csrf},
         },
         flows::{
-            FlowAnswer, Opened, StepOutcome, look,
+            FlowAnswer, OpenedFlow, StepOutcome, look,
             steps::{Step, StepRequest, Steps},
             ticket::LONGEST,
         },
@@ -135,7 +135,7 @@ impl Submitted<'_> {
         let named = self.steps.find(self.form.get("step").unwrap_or_default());
         let path = named.map(<dyn Step>::path);
         let flow = self.form.get("flow").unwrap_or_default().to_owned();
-        let opened = Opened::of_page(app, self.context, flow, headers);
+        let opened = OpenedFlow::of_page(app, self.context, flow, headers);
         let mut opened = opened.map_err(|problem| refused(path, problem))?;
         opened.offers_passkey = offer::is_due(app, headers, self.form);
         let named = named.ok_or_else(|| refused(None, Problem::NOT_FOUND))?;

@@ -54,7 +54,7 @@ pub const MEMBERSHIP_DISABLED: Problem = Problem::new(
 );
 
 /// An account that a subject leads to, in an organization or outside of any.
-pub struct Resolved {
+pub struct ResolvedAccount {
     pub account: String,
     /// The id of the external identity.
     pub identity: String,
@@ -69,10 +69,10 @@ pub async fn resolve(
     context: &Context,
     (connection, version): (&Known, i64),
     person: &UpstreamPerson,
-) -> Result<Resolved, Problem> {
+) -> Result<ResolvedAccount, Problem> {
     for _ in 0..TRIES {
         let mut commit = app.multi_commit(context);
-        let asking = Asking { app, connection, version, person };
+        let asking = SubjectResolver { app, connection, version, person };
         let resolved = match Box::pin(asking.resolve(&mut commit)).await {
             // Another request has made account and identity since this one looked for the identity.
             Err(problem)
@@ -103,7 +103,7 @@ pub async fn foresee(
 ) -> Result<bool, Problem> {
     let mut commit = app.multi_commit(context);
     // No version is required of what is not committed.
-    let asking = Asking { app, connection, version: 0, person };
+    let asking = SubjectResolver { app, connection, version: 0, person };
     let resolved = Box::pin(asking.resolve(&mut commit)).await?;
     // It was decided, and is not committed.
     drop(commit);
@@ -111,15 +111,15 @@ pub async fn foresee(
     Ok(account.machine.known().is_none())
 }
 
-struct Asking<'a> {
+struct SubjectResolver<'a> {
     app: &'a App,
     connection: &'a Known,
     version: i64,
     person: &'a UpstreamPerson,
 }
 
-impl Asking<'_> {
-    async fn resolve(&self, commit: &mut MultiCommit) -> Result<Resolved, Problem> {
+impl SubjectResolver<'_> {
+    async fn resolve(&self, commit: &mut MultiCommit) -> Result<ResolvedAccount, Problem> {
         let Self { app, connection, person, .. } = *self;
         if !is_subject(&person.subject) {
             return Err(SSO_REFUSED);
@@ -176,10 +176,10 @@ impl Asking<'_> {
         account: String,
         identity: String,
         mut requirements: Vec<Requirement>,
-    ) -> Resolved {
+    ) -> ResolvedAccount {
         requirements.push(self.believed());
         requirements.push(Requirement::live::<ExternalIdentity>(&*identity));
-        Resolved { account, identity, requirements }
+        ResolvedAccount { account, identity, requirements }
     }
 
     /// That the connection is still the one by which the provider was believed: another client may stand for other subjects,

@@ -8,7 +8,7 @@ pub mod trial;
 mod waiting;
 
 pub use end_session::{end_session, seal_hint};
-pub use identity::{IDENTITY_ALREADY_LINKED, Resolved, resolve};
+pub use identity::{IDENTITY_ALREADY_LINKED, ResolvedAccount, resolve};
 pub use link::{applying, identities_of, linkable, pending};
 pub use offer::{ConnectionChoice, SignOnChoices, choices, connections_of, of_seed};
 pub use waiting::{AskedAge, HeldAttempt, WaitingFlow};

@@ -6,7 +6,7 @@ use crate::{
     domain::flow::Selected,
     http::{
         flows::{
-            ending::{Asking, StepAnswer},
+            ending::{AnsweredStep, StepAnswer},
             problems::ACCOUNT_NOT_HELD,
         },
         limits::purpose::Purpose,
@@ -44,7 +44,7 @@ impl Step for Account {
             let selected =
                 Selected { person: present.person.clone(), session: present.id, identifier };
             let answer = StepAnswer::Selected(Box::new(selected));
-            request.proceed(Asking { account: &account, chosen: None, answer }).await
+            request.proceed(AnsweredStep { account: &account, chosen: None, answer }).await
         })
     }
 }

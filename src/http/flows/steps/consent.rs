@@ -4,7 +4,7 @@ use super::{Step, StepOutcome, StepRequest, Taking};
 use crate::http::{
     answer::error::Problem,
     flows::{
-        ending::{Asking, StepAnswer},
+        ending::{AnsweredStep, StepAnswer},
         leaving::SIGN_OUT,
         problems::NOT_NOW,
         report,
@@ -78,5 +78,5 @@ pub(super) async fn decide(
         _ => StepAnswer::Decided { step: step.path(), allow },
     };
     let chosen = open.chosen.as_deref();
-    request.proceed(Asking { account: &person.account, chosen, answer }).await
+    request.proceed(AnsweredStep { account: &person.account, chosen, answer }).await
 }

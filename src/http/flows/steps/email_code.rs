@@ -1,6 +1,6 @@
 //! `email_code/send` and `email_code`: six digits that are sent to the person's address.
 
-use super::{Step, StepRequest, Taking, recipient::CodeOrLink, sent::Sending};
+use super::{Step, StepRequest, Taking, recipient::CodeOrLink, sent::OutgoingCode};
 use crate::{
     domain::{
         assurance::Worth,
@@ -31,7 +31,7 @@ impl Step for EmailCodeSend {
         Box::pin(async move {
             let open = request.offered(self).await?;
             let lives = request.app.settings.lifetimes.one_time_code;
-            let sending = Sending { by: SEND, step: CODE, lives };
+            let sending = OutgoingCode { by: SEND, step: CODE, lives };
             request.send_mail(&open, sending, draw_code, CodeOrLink::Code).await
         })
     }

@@ -4,7 +4,7 @@
 use super::{
     Step, StepRequest, Taking,
     recipient::CodeOrLink,
-    sent::{Sending, draw_token},
+    sent::{OutgoingCode, draw_token},
 };
 use crate::{
     domain::{
@@ -39,7 +39,7 @@ impl Step for MagicLinkSend {
             let (app, id) = (request.app, &request.opened.id);
             let open = request.offered(self).await?;
             let sending =
-                Sending { by: SEND, step: LINK, lives: app.settings.lifetimes.magic_link };
+                OutgoingCode { by: SEND, step: LINK, lives: app.settings.lifetimes.magic_link };
             let kind = open.seed.kind.clone();
             let link = |token: String| CodeOrLink::Link(page(app, &kind, id, &token));
             request.send_mail(&open, sending, draw_token, link).await

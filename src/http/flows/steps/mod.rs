@@ -34,8 +34,8 @@ pub use totp_enrolment::waiting as waiting_totp;
 
 use super::{
     browser_sessions,
-    ending::{self, Asking, StepAnswer},
-    opened::{FlowPath, Opened},
+    ending::{self, AnsweredStep, StepAnswer},
+    opened::{FlowPath, OpenedFlow},
     problems::{INVALID_CREDENTIALS, NOT_NOW},
 };
 use crate::{
@@ -152,7 +152,7 @@ impl Steps {
 /// A step that a caller asks for, in a flow that is theirs.
 pub struct StepRequest<'a> {
     app: &'a App,
-    opened: &'a Opened,
+    opened: &'a OpenedFlow,
     address: IpAddr,
     members: Map<String, Value>,
 }
@@ -165,7 +165,7 @@ pub async fn post(
     RequestContext(context): RequestContext,
     Json { headers, body: members, .. }: Json<Map<String, Value>>,
 ) -> Result<Response, Problem> {
-    let opened = Opened::of(&app, context, id, &headers)?;
+    let opened = OpenedFlow::of(&app, context, id, &headers)?;
     let step = steps.find(&step).ok_or(Problem::NOT_FOUND)?;
     let taken = step.take(StepRequest { app: &app, opened: &opened, address, members }).await?;
     Ok(taken.into_response())
@@ -174,7 +174,7 @@ pub async fn post(
 impl<'a> StepRequest<'a> {
     pub fn new(
         app: &'a App,
-        opened: &'a Opened,
+        opened: &'a OpenedFlow,
         address: IpAddr,
         members: Map<String, Value>,
     ) -> Self {
@@ -213,13 +213,13 @@ impl StepRequest<'_> {
 
     /// Ends every session that the caller holds but the one that the flow is about.
     async fn end_other_sessions(&self, open: &Open) -> Result<(), Problem> {
-        let Opened { context, source, .. } = self.opened;
+        let OpenedFlow { context, source, .. } = self.opened;
         let own = open.seed.signed_in.as_ref().map_or("", |signed_in| &*signed_in.session);
         browser_sessions::end_others(self.app, context, source, own).await
     }
 
     /// Takes a step that may end the flow.
-    pub async fn proceed(&self, asking: Asking<'_>) -> Result<StepOutcome, Problem> {
+    pub async fn proceed(&self, asking: AnsweredStep<'_>) -> Result<StepOutcome, Problem> {
         ending::proceed(self.app, self.opened, asking).await
     }
 
@@ -232,7 +232,7 @@ impl StepRequest<'_> {
     ) -> Result<StepOutcome, Problem> {
         let account = proved.account.clone();
         let answer = StepAnswer::Proved(proved);
-        let asking = Asking { account: &account, chosen: None, answer };
+        let asking = AnsweredStep { account: &account, chosen: None, answer };
         let answered = ending::proceed_noting(self.app, self.opened, asking).await?;
         attempt.was_right(answered.authenticated);
         Ok(answered.answer.into())

@@ -13,7 +13,7 @@ use crate::{
     },
     http::{
         flows::{
-            ending::{Asking, Enrolled, StepAnswer},
+            ending::{AnsweredStep, Enrolment, StepAnswer},
             problems::{ACCOUNT_CHANGED, NOT_NOW, PASSKEY_REFUSED},
         },
         limits::purpose::Purpose,
@@ -135,8 +135,8 @@ impl Step for PasskeyCreate {
                 NewRecoveryCodes::with_credential(app, kept(&open, &seen.machine), &mut changes)
                     .await?;
             let (step, spends) = (self.path(), Some(spends));
-            let answer = StepAnswer::Enrolled(Enrolled { step, spends, changes, recovery_codes });
-            request.proceed(Asking { account: &account, chosen: None, answer }).await
+            let answer = StepAnswer::Enrolled(Enrolment { step, spends, changes, recovery_codes });
+            request.proceed(AnsweredStep { account: &account, chosen: None, answer }).await
         })
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     http::{
         answer::error::Problem,
         flows::{
-            ending::{Asking, Enrolled, StepAnswer},
+            ending::{AnsweredStep, Enrolment, StepAnswer},
             problems::NOT_NOW,
         },
         limits::purpose::Purpose,
@@ -66,9 +66,9 @@ impl StepRequest<'_> {
     ) -> Result<StepOutcome, Problem> {
         let person = open.person.as_ref().ok_or(NOT_NOW)?;
         let (step, spends, recovery_codes) = (step.path(), None, Vec::new());
-        let answer = StepAnswer::Enrolled(Enrolled { step, spends, changes, recovery_codes });
+        let answer = StepAnswer::Enrolled(Enrolment { step, spends, changes, recovery_codes });
         let chosen = open.chosen.as_deref();
-        self.proceed(Asking { account: &person.account, chosen, answer }).await
+        self.proceed(AnsweredStep { account: &person.account, chosen, answer }).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Step, StepRequest, Taking};
 use crate::http::flows::{
-    ending::{Asking, StepAnswer},
+    ending::{AnsweredStep, StepAnswer},
     problems::NOT_NOW,
 };
 use serde::Deserialize;
@@ -26,7 +26,7 @@ impl Step for Organization {
             let person = request.offered(self).await?.person.ok_or(NOT_NOW)?;
             let chosen = Some(organization.as_str());
             let answer = StepAnswer::Chose(organization.clone());
-            request.proceed(Asking { account: &person.account, chosen, answer }).await
+            request.proceed(AnsweredStep { account: &person.account, chosen, answer }).await
         })
     }
 }

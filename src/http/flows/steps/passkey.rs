@@ -42,7 +42,7 @@ struct Body {
 }
 
 /// A passkey that was verified in a ceremony of the flow.
-struct Verified {
+struct VerifiedPasskey {
     id: String,
     spends: Fingerprint,
     worth: Worth,
@@ -115,7 +115,7 @@ impl Step for Passkey {
     }
 }
 
-impl Verified {
+impl VerifiedPasskey {
     /// Returns a proof of the account as it was read, if it still has the passkey.
     fn proved(&self, known: &Known, version: i64) -> Option<AccountProof> {
         let (spends, worth) = (Some(self.spends), Some(self.worth));
@@ -148,7 +148,7 @@ async fn judge(
     request: &StepRequest<'_>,
     open: &Open,
     credential: &Value,
-) -> Result<Result<Verified, Wrong>, Problem> {
+) -> Result<Result<VerifiedPasskey, Wrong>, Problem> {
     let app = request.app;
     // Of whom more than one factor is asked, the account is known already.
     let asked = open.person.as_ref().map(|person| person.account.clone());
@@ -185,5 +185,5 @@ async fn judge(
     }
     let worth = passkeys.worth(passkey);
     let uses = Command::UsePasskey(used);
-    Ok(Ok(Verified { id: passkey.id.clone(), spends, worth, uses, seen: seen.clone() }))
+    Ok(Ok(VerifiedPasskey { id: passkey.id.clone(), spends, worth, uses, seen: seen.clone() }))
 }

@@ -12,7 +12,7 @@ use crate::{
     http::{
         answer::error::Problem,
         flows::{
-            ending::{self, Asking, StepAnswer},
+            ending::{self, AnsweredStep, StepAnswer},
             problems::{ACCOUNT_CHANGED, INVALID_CREDENTIALS, NOT_NOW, UNAVAILABLE},
         },
         limits::attempts::{Attempt, AttemptRefusal},
@@ -90,7 +90,7 @@ impl StepRequest<'_> {
             let known = seen.machine.known().ok_or(ACCOUNT_CHANGED)?;
             let proved = prove(known, seen.version).ok_or(ACCOUNT_CHANGED)?;
             let answer = StepAnswer::Proved(proved);
-            let asking = Asking { account: &known.id, chosen: None, answer };
+            let asking = AnsweredStep { account: &known.id, chosen: None, answer };
             match ending::proceed_noting(self.app, self.opened, asking).await {
                 Err(problem) if problem == ACCOUNT_CHANGED => {}
                 answered => {

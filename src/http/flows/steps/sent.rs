@@ -18,7 +18,7 @@ use crate::{
     http::{
         answer::error::Problem,
         flows::{
-            ending::{self, Asking, StepAnswer},
+            ending::{self, AnsweredStep, StepAnswer},
             known_browser, origin,
             problems::INVALID_CREDENTIALS,
         },
@@ -35,7 +35,7 @@ use std::time::Duration;
 const PURPOSE: &str = "one-time code";
 
 /// A code or link that is about to be sent.
-pub(super) struct Sending {
+pub(super) struct OutgoingCode {
     /// The path of the step that sends it.
     pub by: &'static str,
     /// The path of the step that takes it.
@@ -92,7 +92,7 @@ impl StepRequest<'_> {
     pub(super) async fn send_mail(
         &self,
         open: &Open,
-        sending: Sending,
+        sending: OutgoingCode,
         draw: impl FnOnce(&dyn Dice) -> String,
         sent: impl FnOnce(String) -> CodeOrLink,
     ) -> Result<StepOutcome, Problem> {
@@ -113,7 +113,7 @@ impl StepRequest<'_> {
     pub(super) async fn send_sms(
         &self,
         open: &Open,
-        sending: Sending,
+        sending: OutgoingCode,
     ) -> Result<StepOutcome, Problem> {
         let recipient = self.recipient(open).await?;
         self.charge_message(open, &recipient).await?;
@@ -137,7 +137,7 @@ impl StepRequest<'_> {
         self.hold(sending.by, held, Some(dispatch)).await
     }
 
-    fn held(&self, sending: &Sending, text: &str, target: CodeTarget) -> PendingProof {
+    fn held(&self, sending: &OutgoingCode, text: &str, target: CodeTarget) -> PendingProof {
         let CodeTarget { proves, sent_to } = target;
         let known = self.fingerprint(sending.step, text);
         // Nothing that can be typed has this fingerprint.
@@ -175,7 +175,7 @@ impl StepRequest<'_> {
         let account = proved.as_ref().map_or_else(|| DECOY.to_owned(), |one| one.account.clone());
         let (step, code) = (step.path(), self.fingerprint(step.path(), text));
         let answer = StepAnswer::Presented { step, code, proved };
-        let asking = Asking { account: &account, chosen: None, answer };
+        let asking = AnsweredStep { account: &account, chosen: None, answer };
         match ending::proceed_noting(self.app, self.opened, asking).await {
             Ok(answered) => {
                 if let Some(attempt) = attempt {

@@ -1,6 +1,6 @@
 //! `sms_code/send` and `sms_code`: six digits that are sent to the person's verified phone.
 
-use super::{Step, StepRequest, Taking, sent::Sending};
+use super::{Step, StepRequest, Taking, sent::OutgoingCode};
 use crate::{
     domain::{
         assurance::Worth,
@@ -31,7 +31,7 @@ impl Step for SmsCodeSend {
         Box::pin(async move {
             let open = request.offered(self).await?;
             let lives = request.app.settings.lifetimes.one_time_code;
-            request.send_sms(&open, Sending { by: SEND, step: CODE, lives }).await
+            request.send_sms(&open, OutgoingCode { by: SEND, step: CODE, lives }).await
         })
     }
 }

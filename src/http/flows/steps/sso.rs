@@ -24,10 +24,10 @@ use crate::{
     http::{
         answer::error::Problem,
         flows::{
-            ending::{Asking, StepAnswer},
+            ending::{AnsweredStep, StepAnswer},
             problems::{ACCOUNT_CHANGED, CONNECTION_CHANGED, NOT_NOW, UNAVAILABLE},
             sign_on::{
-                self, AskedAge, HeldAttempt, Resolved, SSO_REFUSED, SignOnChoices,
+                self, AskedAge, HeldAttempt, ResolvedAccount, SSO_REFUSED, SignOnChoices,
                 UPSTREAM_UNAVAILABLE, redirect_uri, resolve,
             },
         },
@@ -142,27 +142,27 @@ impl Step for Sso {
             let Answer { callback } = request.body()?;
             request.charge(Purpose::Credential)?;
             let (open, _) = request.offered_sign_on(self).await?;
-            let Some(waiting) = Waiting::of(&request, &open) else { return Err(NOT_NOW) };
+            let Some(waiting) = AwaitedSignOn::of(&request, &open) else { return Err(NOT_NOW) };
             match Box::pin(waiting.judge(&request, &open, &callback)).await {
-                Ok(Judged::Account(proof)) => {
+                Ok(SignOnVerdict::Account(proof)) => {
                     let answered = request.prove_by_sign_on(*proof).await;
                     if matches!(&answered, Err(problem) if *problem == SSO_REFUSED) {
                         let _counted = request.disprove_of(self, None, None).await;
                     }
                     answered
                 }
-                Ok(Judged::Link { account, link }) => {
+                Ok(SignOnVerdict::Link { account, link }) => {
                     let answer =
                         StepAnswer::Linked { step: self.path(), spends: waiting.spends, link };
-                    request.proceed(Asking { account: &account, chosen: None, answer }).await
+                    request.proceed(AnsweredStep { account: &account, chosen: None, answer }).await
                 }
-                Ok(Judged::Applicant(link)) => {
+                Ok(SignOnVerdict::Applicant(link)) => {
                     let (step, spends) = (self.path(), waiting.spends);
                     request.ask(FlowStep::Apply { step, spends, link }).await
                 }
                 // It is no answer to what was asked: the one that is may still come.
-                Err(Unproved::Foreign) => Err(SSO_REFUSED),
-                Err(Unproved::Answered(problem)) => {
+                Err(SignOnFailure::Foreign) => Err(SSO_REFUSED),
+                Err(SignOnFailure::Answered(problem)) => {
                     // The answer is taken once, right or wrong. The caller hears why it was refused, and not
                     // that a credential is wrong.
                     let _counted = request.disprove_of(self, None, None).await;
@@ -192,7 +192,7 @@ async fn connection_of(request: &StepRequest<'_>, id: &str) -> Result<(Known, i6
 }
 
 /// What a flow waits for from a provider.
-struct Waiting {
+struct AwaitedSignOn {
     pending: PendingSignOn,
     attempt: Attempt,
     age: Option<AskedAge>,
@@ -200,21 +200,21 @@ struct Waiting {
 }
 
 /// Why an answer proves nothing.
-enum Unproved {
+enum SignOnFailure {
     /// It is to another sign-in, of another provider, or at another address. Nothing was sent to the provider.
     Foreign,
     /// The provider has answered.
     Answered(Problem),
 }
 
-impl From<Problem> for Unproved {
+impl From<Problem> for SignOnFailure {
     fn from(problem: Problem) -> Self {
         Self::Answered(problem)
     }
 }
 
 /// What follows from what a provider says.
-enum Judged {
+enum SignOnVerdict {
     /// It leads to an account.
     Account(Box<Proof>),
     /// The person who is signed in may link it.
@@ -225,7 +225,7 @@ enum Judged {
 
 /// What a provider has proved.
 struct Proof {
-    resolved: Resolved,
+    resolved: ResolvedAccount,
     sign_on: SingleSignOn,
     auth_time: Option<Timestamp>,
     session: upstream_session::Open,
@@ -233,7 +233,7 @@ struct Proof {
     spends: Fingerprint,
 }
 
-impl Waiting {
+impl AwaitedSignOn {
     fn of(request: &StepRequest<'_>, open: &Open) -> Option<Self> {
         let (app, opened) = (request.app, request.opened);
         let held = open.held_for(Sso.path(), app.clock.now())?;
@@ -248,7 +248,7 @@ impl Waiting {
         request: &StepRequest<'_>,
         open: &Open,
         callback: &str,
-    ) -> Result<Judged, Unproved> {
+    ) -> Result<SignOnVerdict, SignOnFailure> {
         let app = request.app;
         let (known, version) = connection_of(request, &self.pending.connection).await?;
         // The connection has another client by now.
@@ -261,7 +261,7 @@ impl Waiting {
         let callback = Callback::read_url(callback, &redirect_uri(app, &known.id));
         let callback = callback.map_err(|fault| {
             note(&fault);
-            Unproved::Foreign
+            SignOnFailure::Foreign
         })?;
         let client = sign_on::client(app, &known)?;
         let max_age = self.age.map(|age| age.now(app.clock.now()));
@@ -270,14 +270,14 @@ impl Waiting {
         let Completed { person, id_token_hint } = completed.map_err(|error| {
             note(&error);
             match error {
-                UpstreamError::Refused(Refusal::Callback(_)) => Unproved::Foreign,
+                UpstreamError::Refused(Refusal::Callback(_)) => SignOnFailure::Foreign,
                 _ => SSO_REFUSED.into(),
             }
         })?;
         if let (LINK, Some(signed_in)) = (&*open.seed.kind, &open.seed.signed_in) {
             let account = signed_in.person.account.clone();
             let link = sign_on::pending(app, &account, &known, &person).await?;
-            return Ok(Judged::Link { account, link: Box::new(link) });
+            return Ok(SignOnVerdict::Link { account, link: Box::new(link) });
         }
         let is_open = app.is_open(SelfService::SignUp).await.map_err(Problem::from)?;
         let may_apply = open.seed.kind == SIGN_IN && is_open;
@@ -285,7 +285,7 @@ impl Waiting {
             && may_apply
             && let Some(link) = sign_on::applying(app, &known, &person).await?
         {
-            return Ok(Judged::Applicant(Box::new(link)));
+            return Ok(SignOnVerdict::Applicant(Box::new(link)));
         }
         let judged = (&known, version);
         let resolved = resolve(app, &request.opened.context, judged, &person).await?;
@@ -311,7 +311,7 @@ impl Waiting {
         let worth = if believed { Worth::BELIEVED_SIGN_ON } else { Worth::SINGLE_SIGN_ON };
         let (auth_time, spends) = (person.auth_time, self.spends);
         let proof = Proof { resolved, sign_on, auth_time, session, worth, spends };
-        Ok(Judged::Account(Box::new(proof)))
+        Ok(SignOnVerdict::Account(Box::new(proof)))
     }
 }
 
@@ -331,7 +331,7 @@ impl StepRequest<'_> {
     /// Says that a provider has proved who the person is. Failed attempts against their credentials stay counted.
     async fn prove_by_sign_on(&self, proof: Proof) -> Result<StepOutcome, Problem> {
         let Proof { resolved, sign_on, auth_time, session, worth, spends } = proof;
-        let Resolved { account, requirements, .. } = resolved;
+        let ResolvedAccount { account, requirements, .. } = resolved;
         for _ in 0..TRIES {
             let seen = self.app.views.accounts.peek(&account).await?;
             let known = seen.machine.known().ok_or(SSO_REFUSED)?;
@@ -353,7 +353,7 @@ impl StepRequest<'_> {
                 ..AccountProof::of(Sso.path(), known, seen.version)
             };
             let answer = StepAnswer::Proved(proved);
-            let asking = Asking { account: &account, chosen: None, answer };
+            let asking = AnsweredStep { account: &account, chosen: None, answer };
             match self.proceed(asking).await {
                 Err(problem) if problem == ACCOUNT_CHANGED => {}
                 // It is another connection than the one that was believed, or the identity is gone.

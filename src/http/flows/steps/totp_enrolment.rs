@@ -21,7 +21,7 @@ use crate::{
         answer::error::Problem,
         app::App,
         flows::{
-            ending::{Asking, Enrolled, StepAnswer},
+            ending::{AnsweredStep, Enrolment, StepAnswer},
             problems::{ACCOUNT_CHANGED, NOT_NOW, UNAVAILABLE},
             ticket::Ticket,
         },
@@ -152,9 +152,9 @@ pub(super) async fn enrol(
     let recovery_codes =
         NewRecoveryCodes::with_credential(app, &seen.machine, &mut changes).await?;
     let spends = Some(held.mark());
-    let enrolled = Enrolled { step: Totp.path(), spends, changes, recovery_codes };
+    let enrolled = Enrolment { step: Totp.path(), spends, changes, recovery_codes };
     let answer = StepAnswer::Enrolled(enrolled);
-    request.proceed(Asking { account: &account, chosen: None, answer }).await
+    request.proceed(AnsweredStep { account: &account, chosen: None, answer }).await
 }
 
 fn opened_secret(request: &StepRequest<'_>, held: &PendingProof) -> Result<Secret, Problem> {

@@ -6,7 +6,7 @@ use crate::{
         answer::error::{Code, OAuthError},
         app::App,
         extract::form::Form,
-        flows::ticket::Leaving,
+        flows::ticket::SignOutTarget,
         people::session::Present,
     },
 };
@@ -27,7 +27,7 @@ pub struct LogoutRequest {
     /// An ID token of ours for a client that is known.
     hint: Option<IdToken<'static>>,
     /// Where that client wants the person to go, if it has registered that.
-    leaving: Option<Leaving>,
+    leaving: Option<SignOutTarget>,
 }
 
 impl LogoutRequest {
@@ -49,7 +49,7 @@ impl LogoutRequest {
         let Some(client) = seen.machine.known() else { return Ok(Self::default()) };
         let uri = form.get("post_logout_redirect_uri");
         let uri = uri.filter(|uri| client.has_post_logout_redirect_uri(uri));
-        let leaving = uri.map(|uri| Leaving {
+        let leaving = uri.map(|uri| SignOutTarget {
             client_id: client.client_id.clone(),
             redirect_to: with_state(uri, state),
         });
@@ -57,14 +57,14 @@ impl LogoutRequest {
     }
 
     /// Returns where the person goes, if this very session may be ended without a question.
-    pub fn at_once(&self, present: &Present) -> Option<&Leaving> {
+    pub fn at_once(&self, present: &Present) -> Option<&SignOutTarget> {
         let hint = self.hint.as_ref()?;
         self.leaving.as_ref().filter(|_| hint.sid.as_deref() == Some(&*present.id))
     }
 
     /// Returns where the person goes once they have confirmed: nowhere, if the token of another
     /// person was shown.
-    pub fn once_confirmed(self, present: &Present) -> Option<Leaving> {
+    pub fn once_confirmed(self, present: &Present) -> Option<SignOutTarget> {
         let hint = self.hint.as_ref()?;
         let theirs =
             hint.sub == present.person.account || hint.sid.as_deref() == Some(&*present.id);
@@ -72,7 +72,7 @@ impl LogoutRequest {
     }
 
     /// Returns where a person could go who is not signed in; they are not sent there.
-    pub fn leaving(self) -> Option<Leaving> {
+    pub fn leaving(self) -> Option<SignOutTarget> {
         self.leaving
     }
 }

@@ -34,7 +34,7 @@ use crate::{
         flows::{
             Document, browser_sessions, expiry,
             leaving::{self, SIGN_OUT},
-            ticket::{Leaving, OverAtOnce, Ticket},
+            ticket::{OverAtOnce, SignOutTarget, Ticket},
         },
         limits::purpose::Purpose,
         oauth::authorize::admit,
@@ -189,7 +189,7 @@ fn forgetting(
 async fn nothing_to_end(
     app: &App,
     source: &mut RequestSource,
-    (leaving, held): (Option<Leaving>, &[HeldSession]),
+    (leaving, held): (Option<SignOutTarget>, &[HeldSession]),
 ) -> Response {
     let answered = if source.wants_json {
         over(app, source, leaving.map(|leaving| leaving.client_id), None).await

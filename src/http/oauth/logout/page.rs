@@ -6,7 +6,7 @@ use crate::http::{
         error::OAuthError, error::Problem, html::escape, never_stored,
         response_summary::ResponseSummary,
     },
-    flows::ticket::Leaving,
+    flows::ticket::SignOutTarget,
     routes,
 };
 use axum::{
@@ -37,13 +37,13 @@ pub fn confirmation(flow: &str) -> Response {
 }
 
 /// Says that the person is signed out, with a link to where they may go.
-pub fn signed_out(leaving: Option<&Leaving>) -> Response {
+pub fn signed_out(leaving: Option<&SignOutTarget>) -> Response {
     let told = ResponseSummary::SignedOut { to: target(leaving), moves_on: false };
     telling(page("You are signed out", "", &link(leaving)), told)
 }
 
 /// The same, and goes on by itself: browsers hold a redirect after a form to `form-action`.
-pub fn signed_out_and_on(leaving: Option<&Leaving>) -> Response {
+pub fn signed_out_and_on(leaving: Option<&SignOutTarget>) -> Response {
     let on = leaving.map(|leaving| {
         let to = escape(&leaving.redirect_to);
         format!("<meta http-equiv=\"refresh\" content=\"0;url={to}\">")
@@ -52,7 +52,7 @@ pub fn signed_out_and_on(leaving: Option<&Leaving>) -> Response {
     telling(page("You are signed out", &on.unwrap_or_default(), &link(leaving)), told)
 }
 
-fn target(leaving: Option<&Leaving>) -> Option<String> {
+fn target(leaving: Option<&SignOutTarget>) -> Option<String> {
     leaving.map(|leaving| leaving.redirect_to.clone())
 }
 
@@ -61,7 +61,7 @@ fn telling(mut page: Response, told: ResponseSummary) -> Response {
     page
 }
 
-fn link(leaving: Option<&Leaving>) -> String {
+fn link(leaving: Option<&SignOutTarget>) -> String {
     let Some(leaving) = leaving else { return "<p>You can close this page.</p>\n".to_owned() };
     format!("<p><a href=\"{}\">Return to the application</a></p>\n", escape(&leaving.redirect_to))
 }

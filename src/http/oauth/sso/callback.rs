@@ -21,7 +21,7 @@ use crate::{
             request_source::RequestSource,
         },
         flows::{
-            FlowAnswer, Opened, StepOutcome, callback_result, path_of,
+            FlowAnswer, OpenedFlow, StepOutcome, callback_result, path_of,
             sign_on::{WaitingFlow, redirect_uri, trial},
             steps::{StepRequest, Steps},
         },
@@ -143,7 +143,7 @@ impl ReturningBrowser<'_> {
         if !app.settings.screens && app.settings.links.sign_in.is_none() {
             return Err(NO_PAGE);
         }
-        let opened = Opened::of_page(app, context, waiting.id, self.headers)?;
+        let opened = OpenedFlow::of_page(app, context, waiting.id, self.headers)?;
         let step = self.steps.find("sso").ok_or(REFUSED)?;
         let address = format!("{}?{query}", redirect_uri(app, connection));
         let members = Map::from_iter([("callback".to_owned(), address.into())]);
@@ -180,7 +180,7 @@ impl ReturningBrowser<'_> {
     }
 
     /// Leads to the page of the flow.
-    fn follow(&self, opened: &Opened, answer: FlowAnswer) -> Result<Response, Problem> {
+    fn follow(&self, opened: &OpenedFlow, answer: FlowAnswer) -> Result<Response, Problem> {
         let FlowAnswer { document, cookies } = answer;
         let result = callback_result::carry(self.app, &opened.name, &document);
         let path = path_of(&document.kind, document.state);
@@ -188,7 +188,7 @@ impl ReturningBrowser<'_> {
     }
 
     /// Leads to the page of the flow, which names what was refused.
-    fn name(&self, opened: &Opened, problem: &Problem) -> Result<Response, Problem> {
+    fn name(&self, opened: &OpenedFlow, problem: &Problem) -> Result<Response, Problem> {
         let wait = problem.retry_after.map(|wait| wait.seconds().to_string());
         let mut query = vec![("flow", &*opened.id), ("step", "sso"), ("problem", problem.code)];
         query.extend(wait.as_deref().map(|wait| ("wait", wait)));

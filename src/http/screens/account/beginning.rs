@@ -12,7 +12,7 @@ use crate::{
         app::App,
         extract::{cookies::with_cookies, form::Form, request_source::RequestSource},
         flows::{
-            FlowAnswer, Opened, Wish, begin_one,
+            FlowAnswer, OpenedFlow, Wish, begin_one,
             steps::{StepRequest, Steps},
         },
     },
@@ -54,7 +54,7 @@ impl Beginning<'_> {
         };
         let then = form.get("then").filter(|name| document.offers(name));
         let then = then.and_then(|name| steps.find(name));
-        let opened = Opened::of_page(app, context, document.id.clone(), headers);
+        let opened = OpenedFlow::of_page(app, context, document.id.clone(), headers);
         if let (Some(then), Ok(opened)) = (then, opened) {
             let _refused =
                 then.take(StepRequest::new(app, &opened, address, Map::new())).await.is_err();
