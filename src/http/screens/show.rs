@@ -2,7 +2,7 @@
 
 use super::{
     Screen, account, brand, initiated, organization,
-    pages::{self, Beside, Returning},
+    pages::{self, Beside, ReturningPerson},
     passkey_signals,
     preferences::Preferences,
     shell::Shell,
@@ -93,11 +93,11 @@ pub async fn get(
         }
     };
     match opened {
-        Ok(Opened::SignedOut) => {
+        Ok(ScreenContent::SignedOut) => {
             let shell = Shell::new(&app, preferences, None).at(Vec::new());
             pages::signed_out(&shell)
         }
-        Ok(Opened::Flow { document, mut cookies, beside }) => {
+        Ok(ScreenContent::Flow { document, mut cookies, beside }) => {
             let shell = Shell::new(&app, preferences, document.ui_locales.as_deref());
             let shell = shell.at(pages::parameters(&document, &query)).telling_sign_up().await;
             let shell = shell.of_brand(brand::of_page(&app, &document).await);
@@ -125,7 +125,7 @@ struct ScreenRequest<'a> {
 }
 
 /// What is drawn.
-enum Opened {
+enum ScreenContent {
     Flow {
         document: Box<Document>,
         cookies: Vec<HeaderValue>,
@@ -141,19 +141,19 @@ impl ScreenRequest<'_> {
         app: &App,
         caller: (Context, IpAddr),
         source: RequestSource,
-    ) -> Result<Opened, Problem> {
+    ) -> Result<ScreenContent, Problem> {
         let nothing_to_end = self.screen.begins == "sign_out" && self.query.get("flow").is_none();
         let opened = Box::pin(self.flow(app, caller.clone(), source.clone())).await;
         let FlowAnswer { document, mut cookies } = match opened {
             Err(problem) if nothing_to_end && problem.code == "session_required" => {
-                return Ok(Opened::SignedOut);
+                return Ok(ScreenContent::SignedOut);
             }
             opened => opened?,
         };
         // A person who leaves another flow to sign in again is another than the one whom it knows.
         let returning = match self.query.get("from") {
             Some(_) => None,
-            None => Returning::of(app, &source, &document).await,
+            None => ReturningPerson::of(app, &source, &document).await,
         };
         let ends = document.kind == "sign_out" && document.offers("confirm");
         let holds_others = ends && session::held(app, &caller.0, &source, false).await?.len() > 1;
@@ -167,7 +167,7 @@ impl ScreenRequest<'_> {
             }
         }
         let beside = Beside { returning, sign_out, holds_others };
-        Ok(Opened::Flow { document: Box::new(document), cookies, beside })
+        Ok(ScreenContent::Flow { document: Box::new(document), cookies, beside })
     }
 
     async fn flow(

@@ -14,7 +14,7 @@ use super::{
     shell::Shell,
     stopping,
     trouble::{self, Caller},
-    typed::Typed,
+    typed::TypedProfile,
 };
 use crate::{
     domain::Context,
@@ -95,7 +95,7 @@ pub async fn post(
         let taken = organization::take(&shell, context, &form, headers).await;
         return taken.unwrap_or_else(|problem| in_trouble(&problem));
     }
-    let submitted = Submitted { app: &app, steps: &steps, context, address, form: &form };
+    let submitted = SubmittedForm { app: &app, steps: &steps, context, address, form: &form };
     match submitted.take(headers).await {
         Ok(taken) => follow(&app, preferences, taken, &form).await,
         Err(refused) => refuse(&app, screen, &form, &refused).await,
@@ -113,7 +113,7 @@ async fn read(app: &App, head: &Parts, body: Body) -> Result<(Form, WorkPermit),
 }
 
 /// A form that was sent.
-struct Submitted<'a> {
+struct SubmittedForm<'a> {
     app: &'a App,
     steps: &'a Steps,
     context: Context,
@@ -122,16 +122,16 @@ struct Submitted<'a> {
 }
 
 /// A form that was refused: the step that was, if there is such a step, and why.
-struct Refused {
+struct FormRefusal {
     step: Option<&'static str>,
     problem: Problem,
 }
 
-impl Submitted<'_> {
+impl SubmittedForm<'_> {
     /// Takes the step that the form names, and the one that the page has promised after it.
-    async fn take(self, headers: &HeaderMap) -> Result<Followed, Refused> {
+    async fn take(self, headers: &HeaderMap) -> Result<TakenStep, FormRefusal> {
         let (app, address) = (self.app, self.address);
-        let refused = |step, problem| Refused { step, problem };
+        let refused = |step, problem| FormRefusal { step, problem };
         let named = self.steps.find(self.form.get("step").unwrap_or_default());
         let path = named.map(<dyn Step>::path);
         let flow = self.form.get("flow").unwrap_or_default().to_owned();
@@ -152,12 +152,12 @@ impl Submitted<'_> {
             }
         };
         if leaves_to.is_some() {
-            return Ok(Followed { answer, step: named.path(), leaves_to });
+            return Ok(TakenStep { answer, step: named.path(), leaves_to });
         }
         let then = self.form.get("then").filter(|name| answer.document.offers(name));
         let then = then.and_then(|name| self.steps.find(name));
         let Some(then) = then else {
-            return Ok(Followed { answer, step: named.path(), leaves_to: None });
+            return Ok(TakenStep { answer, step: named.path(), leaves_to: None });
         };
         let request = StepRequest::new(app, &opened, address, fields::body(self.form));
         let taken = then.take(request).await;
@@ -165,15 +165,17 @@ impl Submitted<'_> {
             StepOutcome::Flow(last) => {
                 let cookies = answer.cookies.into_iter().chain(last.cookies).collect();
                 let answer = FlowAnswer { document: last.document, cookies };
-                Ok(Followed { answer, step: then.path(), leaves_to: None })
+                Ok(TakenStep { answer, step: then.path(), leaves_to: None })
             }
-            StepOutcome::Options(_) => Ok(Followed { answer, step: named.path(), leaves_to: None }),
+            StepOutcome::Options(_) => {
+                Ok(TakenStep { answer, step: named.path(), leaves_to: None })
+            }
         }
     }
 }
 
 /// The last step that was taken, and what came of it.
-struct Followed {
+struct TakenStep {
     answer: FlowAnswer,
     step: &'static str,
     /// The address of another provider, to which the person goes.
@@ -186,8 +188,8 @@ fn sent(step: &'static str) -> Option<&'static str> {
 }
 
 /// Leads to what follows from a step that was taken.
-async fn follow(app: &App, preferences: Preferences, taken: Followed, form: &Form) -> Response {
-    let Followed { answer: FlowAnswer { document, cookies }, step, leaves_to } = taken;
+async fn follow(app: &App, preferences: Preferences, taken: TakenStep, form: &Form) -> Response {
+    let TakenStep { answer: FlowAnswer { document, cookies }, step, leaves_to } = taken;
     let shell = Shell::new(app, preferences, document.ui_locales.as_deref());
     let shell = shell.of_brand(brand::of_page(app, &document).await);
     let signals = passkey_signals::of_flow(app, &document, &Form::default()).await;
@@ -220,8 +222,8 @@ fn to_invitation(form: &Form) -> Option<Response> {
 }
 
 /// Leads back to the page of the form, which says what was wrong.
-async fn refuse(app: &App, screen: Screen, form: &Form, refused: &Refused) -> Response {
-    let Refused { step, problem } = refused;
+async fn refuse(app: &App, screen: Screen, form: &Form, refused: &FormRefusal) -> Response {
+    let FormRefusal { step, problem } = refused;
     // A session that could not be ended keeps no person from accepting.
     if let Some(page) = to_invitation(form).filter(|_| screen.path == routes::SIGN_OUT) {
         return page;
@@ -232,7 +234,7 @@ async fn refuse(app: &App, screen: Screen, form: &Form, refused: &Refused) -> Re
         return to(routes::SIGN_OUT, &[]);
     }
     let wait = problem.retry_after.map(|wait| wait.seconds().to_string());
-    let typed = Typed::of(form).and_then(|typed| typed.seal(app, form.get("flow")?));
+    let typed = TypedProfile::of(form).and_then(|typed| typed.seal(app, form.get("flow")?));
     // A program is not told; a browser may let the passkey go that it has just offered in vain.
     let unknown = match (*step, problem.code) {
         (Some("passkey"), "invalid_credentials") => passkey_signals::seal_unknown(app, form).await,

@@ -13,7 +13,7 @@ const LONGEST: usize = 1_000;
 
 /// What was typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Typed {
+pub struct TypedProfile {
     #[serde(rename = "g")]
     pub given_name: String,
     #[serde(rename = "f")]
@@ -22,7 +22,7 @@ pub struct Typed {
     pub email: String,
 }
 
-impl Typed {
+impl TypedProfile {
     /// Reads a profile.
     pub fn of(form: &Form) -> Option<Self> {
         let field = |name| form.get(name).unwrap_or_default().to_owned();

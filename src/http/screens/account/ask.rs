@@ -48,7 +48,7 @@ pub struct OperationAnswer {
 
 /// Why an operation refused.
 #[derive(Debug)]
-pub struct Refused {
+pub struct OperationRefusal {
     pub status: StatusCode,
     pub code: String,
     /// The member of the body that was wrong.
@@ -57,9 +57,9 @@ pub struct Refused {
     pub wait: Option<String>,
 }
 
-impl From<Refused> for Problem {
+impl From<OperationRefusal> for Problem {
     /// For a page that cannot be drawn without the answer: its status says enough.
-    fn from(refused: Refused) -> Self {
+    fn from(refused: OperationRefusal) -> Self {
         match refused.status {
             StatusCode::NOT_FOUND => Self::NOT_FOUND,
             StatusCode::TOO_MANY_REQUESTS => Self::TOO_MANY_REQUESTS,
@@ -86,7 +86,7 @@ impl Operations<'_> {
         &self,
         operation: Operation,
         asked: OperationRequest<'_>,
-    ) -> Result<OperationAnswer, Refused> {
+    ) -> Result<OperationAnswer, OperationRefusal> {
         let (head, body) = self.send(operation, asked).await.into_parts();
         let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
         let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
@@ -96,7 +96,7 @@ impl Operations<'_> {
         }
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let wait = head.headers.get(header::RETRY_AFTER).and_then(|wait| wait.to_str().ok());
-        Err(Refused {
+        Err(OperationRefusal {
             status: head.status,
             code: text(&body["code"]).unwrap_or_else(|| Problem::NOT_FOUND.code.to_owned()),
             pointer: text(&body["errors"][0]["pointer"]),

@@ -6,7 +6,7 @@ use super::{
     super::{leading::to, proving::prove, shell::Shell},
     acts::Act,
     fields::FieldShown,
-    section_view::Asking,
+    section_view::AccountSectionRequest,
     way_back,
 };
 use crate::{
@@ -42,7 +42,7 @@ const DAY: u64 = 24 * 60 * 60;
 
 /// Draws it.
 pub async fn draw(
-    asking: &Asking<'_>,
+    asking: &AccountSectionRequest<'_>,
     act: &'static Act,
     (caller, known): (Caller, &Known),
 ) -> Result<Response, Problem> {

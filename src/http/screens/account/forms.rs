@@ -9,7 +9,7 @@ use super::{
     super::{leading::to, pages, proving::prove, shell::Shell},
     Visit,
     acts::{Act, Kind},
-    ask::{OperationAnswer, OperationRequest, Operations, Refused},
+    ask::{OperationAnswer, OperationRefusal, OperationRequest, Operations},
     form_values::FormValues,
     way_back,
 };
@@ -93,7 +93,7 @@ async fn refuse(
     page: &Shell<'_>,
     act: &Act,
     visit: Visit<'_>,
-    (form, refused): (&Form, Refused),
+    (form, refused): (&Form, OperationRefusal),
 ) -> Result<Response, Problem> {
     let (app, section) = (page.app, act.section);
     let caller = match Caller::of(app, visit.context, &Method::POST, &visit.head.headers).await {

@@ -53,7 +53,7 @@ use axum::{
 };
 use form_notice::FormNotice;
 use form_values::FormValues;
-use section_view::{Asking, Person, SectionView};
+use section_view::{AccountSectionRequest, Person, SectionView};
 use std::net::IpAddr;
 use url::form_urlencoded;
 
@@ -132,7 +132,7 @@ pub async fn draw(page: &Shell<'_>, visit: Visit<'_>, query: &Form) -> Result<Re
     let kept = form.and_then(|act| FormValues::open(app, &known.id, act, typed?));
     let said = FormNotice::of(page, form, query);
     let (kept, said) = (kept.as_ref(), said.as_ref());
-    let asking = Asking { page, operations, person: &person, query, kept, said };
+    let asking = AccountSectionRequest { page, operations, person: &person, query, kept, said };
     if let Some(act) = asked.filter(|act| act.question.is_some()) {
         return doing::draw(&asking, act, (caller, &known)).await;
     }

@@ -39,13 +39,13 @@ pub enum SectionView {
     Sessions(Vec<Session>),
     Applications {
         items: Vec<Application>,
-        waiting: Vec<Waiting>,
-        blocked: Vec<Blocked>,
+        waiting: Vec<WaitingApproval>,
+        blocked: Vec<BlockedApplication>,
         rows: Vec<Row>,
     },
     Organizations(Vec<Organization>),
     History {
-        items: Vec<Happened>,
+        items: Vec<HistoryLine>,
         next: Option<String>,
     },
     Data,
@@ -136,7 +136,7 @@ pub struct Application {
 
 /// What an application asks the person to approve.
 #[derive(Deserialize)]
-pub struct Waiting {
+pub struct WaitingApproval {
     pub id: String,
     client: Client,
     binding_message: Option<String>,
@@ -147,7 +147,7 @@ pub struct Waiting {
     pub name: String,
 }
 
-impl Waiting {
+impl WaitingApproval {
     /// Where the person decides.
     pub fn href(&self) -> String {
         format!("{}?approval={}", routes::APPROVE, self.id)
@@ -156,7 +156,7 @@ impl Waiting {
 
 /// An application that may not ask the person for approvals.
 #[derive(Deserialize)]
-pub struct Blocked {
+pub struct BlockedApplication {
     pub id: String,
     client: Client,
     pub created_at: String,
@@ -187,7 +187,7 @@ pub struct Organization {
 }
 
 #[derive(Deserialize)]
-pub struct Happened {
+pub struct HistoryLine {
     pub at: String,
     event: String,
     pub organization: Option<String>,
@@ -218,7 +218,7 @@ impl Person {
 }
 
 /// A section that is asked for.
-pub struct Asking<'a> {
+pub struct AccountSectionRequest<'a> {
     pub page: &'a Shell<'a>,
     pub operations: Operations<'a>,
     pub person: &'a Person,
@@ -228,7 +228,7 @@ pub struct Asking<'a> {
     pub said: Option<&'a FormNotice>,
 }
 
-impl Asking<'_> {
+impl AccountSectionRequest<'_> {
     /// Reads what the section shows.
     pub async fn load(&self, section: Section) -> Result<SectionView, Problem> {
         let channels = self.page.app.channels();
@@ -323,8 +323,8 @@ impl Asking<'_> {
         Ok(items)
     }
 
-    async fn waiting(&self) -> Result<Vec<Waiting>, Problem> {
-        let list: Items<Waiting> =
+    async fn waiting(&self) -> Result<Vec<WaitingApproval>, Problem> {
+        let list: Items<WaitingApproval> =
             self.operations.read(routes::MY_APPROVALS, String::new()).await?;
         let mut items = list.items;
         for one in &mut items {
@@ -334,8 +334,8 @@ impl Asking<'_> {
         Ok(items)
     }
 
-    async fn blocked(&self) -> Result<Vec<Blocked>, Problem> {
-        let list: Items<Blocked> =
+    async fn blocked(&self) -> Result<Vec<BlockedApplication>, Problem> {
+        let list: Items<BlockedApplication> =
             self.operations.read(routes::MY_BLOCKED_CLIENTS, String::new()).await?;
         let mut items = list.items;
         for one in &mut items {
@@ -350,7 +350,7 @@ impl Asking<'_> {
         };
         let cursor = self.query.get("cursor").map(|cursor| ("cursor", cursor));
         let asked = address(&[("limit", "30")].into_iter().chain(cursor).collect::<Vec<_>>());
-        let mut list: Items<Happened> = self.operations.read(routes::MY_HISTORY, asked).await?;
+        let mut list: Items<HistoryLine> = self.operations.read(routes::MY_HISTORY, asked).await?;
         for one in &mut list.items {
             let key = one.event.replace('.', "-");
             one.text = self.page.says("history-event", &[("event", &key), ("name", &one.event)]);

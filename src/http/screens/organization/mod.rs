@@ -32,7 +32,7 @@ use axum::{
     http::{HeaderMap, Method, StatusCode},
     response::Response,
 };
-use section_view::{Loaded, SectionRequest, SectionView};
+use section_view::{LoadedSection, SectionRequest, SectionView};
 use url::form_urlencoded;
 
 /// A part of the page.
@@ -286,7 +286,7 @@ pub async fn draw(
         }
     }
     let status = match asked.load().await {
-        Ok(Loaded { shown, next }) => {
+        Ok(LoadedSection { shown, next }) => {
             (drawn.shown, drawn.next) = (shown, next);
             drawn.proof = (may_write && !fresh).then(|| page.t("org-prove-text"));
             StatusCode::OK

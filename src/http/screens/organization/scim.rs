@@ -1,6 +1,6 @@
 //! The section of a directory: where it connects, its keys, and what it did and was refused last.
 
-use super::section_view::{Entry, Key, Listed, Loaded, SectionRequest, SectionView};
+use super::section_view::{Entry, Key, ListPage, LoadedSection, SectionRequest, SectionView};
 use crate::{
     domain::{authority::PROVISION, resource},
     http::answer::error::Problem,
@@ -21,22 +21,22 @@ pub struct Scim {
 }
 
 impl SectionRequest<'_> {
-    pub(super) async fn scim(&self) -> Result<Loaded, Problem> {
+    pub(super) async fn scim(&self) -> Result<LoadedSection, Problem> {
         let address = resource::Known::scim(&self.page.app.issuer, self.slug).identifier;
-        let listed: Listed<Key> =
+        let listed: ListPage<Key> =
             self.listed("listApiKeys", &pairs(&[("limit", "100".to_owned())])).await?;
         let provisions = |key: &Key| key.permissions.iter().any(|one| is_of_scim(one));
         let keys = listed.items.into_iter().filter(provisions).collect();
         let activity =
             if self.member.may("listAuditTrail") { Some(self.provisioning().await?) } else { None };
         let shown = SectionView::Scim(Scim { address, permission: PROVISION, keys, activity });
-        Ok(Loaded { shown, next: None })
+        Ok(LoadedSection { shown, next: None })
     }
 
     /// Reads what a directory did and was refused last.
     async fn provisioning(&self) -> Result<Vec<Entry>, Problem> {
         let asked = pairs(&[("limit", MOST_SHOWN.to_string()), ("cause", "scim".to_owned())]);
-        let page: Listed<Entry> = self.listed("listAuditTrail", &asked).await?;
+        let page: ListPage<Entry> = self.listed("listAuditTrail", &asked).await?;
         Ok(page.items)
     }
 }

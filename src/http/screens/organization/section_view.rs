@@ -165,14 +165,14 @@ pub(super) fn quoted<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String
 const MOST_BOXES: usize = 50;
 
 /// What is shown, and where the next page is.
-pub struct Loaded {
+pub struct LoadedSection {
     pub shown: SectionView,
     pub next: Option<String>,
 }
 
 /// A page of a list, as operations answer it.
 #[derive(Deserialize)]
-pub(super) struct Listed<T> {
+pub(super) struct ListPage<T> {
     pub(super) items: Vec<T>,
     pub(super) next_cursor: Option<String>,
     #[serde(skip)]
@@ -192,16 +192,16 @@ pub struct SectionRequest<'a> {
 
 impl SectionRequest<'_> {
     /// Reads what the section shows.
-    pub async fn load(&self) -> Result<Loaded, Problem> {
+    pub async fn load(&self) -> Result<LoadedSection, Problem> {
         let id = self.query.get("id");
         match (self.section, id) {
             (Section::Members, Some(id)) => self.one_member(id).await,
             (Section::Roles, Some(id)) => {
                 let (one, tag) = self.one("getRole", ("role", id)).await?;
-                Ok(Loaded { shown: SectionView::Role { one, tag }, next: None })
+                Ok(LoadedSection { shown: SectionView::Role { one, tag }, next: None })
             }
             (Section::Members, None) => {
-                let mut list: Listed<Member> = self.list(&["email"]).await?;
+                let mut list: ListPage<Member> = self.list(&["email"]).await?;
                 for one in &mut list.items {
                     one.href = self.href_of(&one.id);
                 }
@@ -210,13 +210,13 @@ impl SectionRequest<'_> {
                 Ok(self.loaded(shown, list.next_cursor))
             }
             (Section::Invitations, _) => {
-                let list: Listed<Invitation> = self.list(&[]).await?;
+                let list: ListPage<Invitation> = self.list(&[]).await?;
                 let roles = self.role_field(&[]).await?;
                 let shown = SectionView::Invitations { items: list.items, roles };
                 Ok(self.loaded(shown, list.next_cursor))
             }
             (Section::Roles, None) => {
-                let mut list: Listed<Role> = self.list(&[]).await?;
+                let mut list: ListPage<Role> = self.list(&[]).await?;
                 for one in &mut list.items {
                     one.href = self.href_of(&one.name);
                 }
@@ -224,29 +224,29 @@ impl SectionRequest<'_> {
                 Ok(self.loaded(shown, list.next_cursor))
             }
             (Section::Keys, _) => {
-                let list: Listed<Key> = self.list(&[]).await?;
+                let list: ListPage<Key> = self.list(&[]).await?;
                 Ok(self.loaded(SectionView::Keys(list.items), list.next_cursor))
             }
             (Section::Scim, _) => self.scim().await,
             (Section::Clients, Some(id)) => self.one_client(id).await,
             (Section::Clients, None) => {
-                let mut list: Listed<Client> = self.list(&[]).await?;
+                let mut list: ListPage<Client> = self.list(&[]).await?;
                 for one in &mut list.items {
                     one.href = self.href_of(&one.client_id);
                 }
                 Ok(self.loaded(SectionView::Clients(list.items), list.next_cursor))
             }
             (Section::Domains, _) => {
-                let list: Listed<Domain> = self.list(&[]).await?;
+                let list: ListPage<Domain> = self.list(&[]).await?;
                 Ok(self.loaded(SectionView::Domains(list.items), list.next_cursor))
             }
             (Section::Connections, Some(id)) => {
                 let (one, tag) = self.one("getConnection", ("connection", id)).await?;
                 let trial = self.trial(id).await?;
-                Ok(Loaded { shown: SectionView::Connection { one, tag, trial }, next: None })
+                Ok(LoadedSection { shown: SectionView::Connection { one, tag, trial }, next: None })
             }
             (Section::Connections, None) => {
-                let mut list: Listed<Connection> = self.list(&[]).await?;
+                let mut list: ListPage<Connection> = self.list(&[]).await?;
                 for one in &mut list.items {
                     one.href = self.href_of(&one.id);
                 }
@@ -256,10 +256,10 @@ impl SectionRequest<'_> {
                 // The guard refuses a person without the permission, and the trail says so.
                 self.export_organization().await.map(drop)?;
                 let export = self.href(&[("export", "toml")], &[]);
-                Ok(Loaded { shown: SectionView::Data { export }, next: None })
+                Ok(LoadedSection { shown: SectionView::Data { export }, next: None })
             }
             (Section::Trail, _) => {
-                let list: Listed<Entry> = self.list(&FILTERS).await?;
+                let list: ListPage<Entry> = self.list(&FILTERS).await?;
                 let shown = |name| self.query.get(name).unwrap_or_default().to_owned();
                 let filter =
                     Filter { event: shown("event"), since: shown("since"), until: shown("until") };
@@ -270,10 +270,10 @@ impl SectionRequest<'_> {
         }
     }
 
-    async fn one_member(&self, id: &str) -> Result<Loaded, Problem> {
+    async fn one_member(&self, id: &str) -> Result<LoadedSection, Problem> {
         let (one, tag): (Member, String) = self.one("getMember", ("membership", id)).await?;
         let roles = self.role_field(&one.roles).await?;
-        Ok(Loaded { shown: SectionView::Member { one, tag, roles }, next: None })
+        Ok(LoadedSection { shown: SectionView::Member { one, tag, roles }, next: None })
     }
 
     /// The last trial of a connection, for those who may try it.
@@ -289,7 +289,7 @@ impl SectionRequest<'_> {
     }
 
     /// A client that acts here may be the operator's: what it holds is shown all the same.
-    async fn one_client(&self, id: &str) -> Result<Loaded, Problem> {
+    async fn one_client(&self, id: &str) -> Result<LoadedSection, Problem> {
         let one = match self.one("getClient", ("client_id", id)).await {
             Ok((one, _)) => Some(one),
             Err(problem) if problem.code == "not_found" => None,
@@ -299,10 +299,11 @@ impl SectionRequest<'_> {
         let pairs = cursor.map(|cursor| ("cursor".to_owned(), cursor.to_owned()));
         let of_client = [("client_id", id)];
         let pairs: Vec<(String, String)> = pairs.into_iter().collect();
-        let held: Listed<Branch> =
+        let held: ListPage<Branch> =
             self.listed_of("listDelegationTrees", &of_client, &pairs).await?;
         let activity = if self.member.may("listClientActivity") {
-            let list: Listed<Entry> = self.listed_of("listClientActivity", &of_client, &[]).await?;
+            let list: ListPage<Entry> =
+                self.listed_of("listClientActivity", &of_client, &[]).await?;
             Some(list.items)
         } else {
             None
@@ -311,7 +312,7 @@ impl SectionRequest<'_> {
         let next = held.next_cursor;
         let next = next.map(|cursor| self.href(&[("id", id), ("cursor", &cursor)], &[]));
         let shown = SectionView::Client { id: id.to_owned(), one, rows, activity };
-        Ok(Loaded { shown, next })
+        Ok(LoadedSection { shown, next })
     }
 
     /// Answers with every entry of the trail that the filter admits, as a program gets them.
@@ -333,7 +334,7 @@ impl SectionRequest<'_> {
         let mut choices = Vec::new();
         if self.changes && self.member.may("listRoles") {
             let pairs = [("limit".to_owned(), MOST_BOXES.to_string())];
-            let list: Listed<Role> = self.listed("listRoles", &pairs).await?;
+            let list: ListPage<Role> = self.listed("listRoles", &pairs).await?;
             let is_all = list.next_cursor.is_none();
             choices.extend(list.items.into_iter().map(|role| role.name).filter(|_| is_all));
             // A role that is held, and that the organization has no more, is kept until it is taken.
@@ -361,7 +362,7 @@ impl SectionRequest<'_> {
     }
 
     /// Reads the page of the section's list that is asked for, filtered by these parameters.
-    async fn list<T: DeserializeOwned>(&self, filters: &[&str]) -> Result<Listed<T>, Problem> {
+    async fn list<T: DeserializeOwned>(&self, filters: &[&str]) -> Result<ListPage<T>, Problem> {
         let mut pairs = self.filters(filters);
         let cursor = self.query.get("cursor");
         pairs.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.to_owned())));
@@ -372,7 +373,7 @@ impl SectionRequest<'_> {
         &self,
         operation: &str,
         pairs: &[(String, String)],
-    ) -> Result<Listed<T>, Problem> {
+    ) -> Result<ListPage<T>, Problem> {
         self.listed_of(operation, &[], pairs).await
     }
 
@@ -382,14 +383,14 @@ impl SectionRequest<'_> {
         operation: &str,
         params: &[(&str, &str)],
         pairs: &[(String, String)],
-    ) -> Result<Listed<T>, Problem> {
+    ) -> Result<ListPage<T>, Problem> {
         let params = params.iter().map(|(name, id)| ((*name).to_owned(), (*id).to_owned()));
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
         let asked = api::PageCall { params: params.collect(), query, ..api::PageCall::default() };
         let answered = self.member.call(operation, asked).await?;
-        let list: Listed<T> =
+        let list: ListPage<T> =
             serde_json::from_value(answered.body).map_err(|_| Problem::UNAVAILABLE)?;
-        Ok(Listed { tag: answered.tag.unwrap_or_default(), ..list })
+        Ok(ListPage { tag: answered.tag.unwrap_or_default(), ..list })
     }
 
     /// The filters that are given, as the operation takes them: a day begins at midnight in UTC.
@@ -403,10 +404,10 @@ impl SectionRequest<'_> {
         given.map(worded).collect()
     }
 
-    fn loaded(&self, shown: SectionView, cursor: Option<String>) -> Loaded {
+    fn loaded(&self, shown: SectionView, cursor: Option<String>) -> LoadedSection {
         let filters: &[&str] = if self.section == Section::Trail { &FILTERS } else { &[] };
         let next = cursor.map(|cursor| self.href(&[("cursor", &cursor)], filters));
-        Loaded { shown, next }
+        LoadedSection { shown, next }
     }
 
     fn href_of(&self, id: &str) -> String {

@@ -27,34 +27,34 @@ mod verify_email;
 use super::{
     leading::{path_of, to},
     shell::Shell,
-    typed::Typed,
+    typed::TypedProfile,
 };
 use crate::http::{extract::form::Form, flows::Document, routes};
 use axum::response::Response;
 pub use client::initials;
 pub use consent::scope_words;
 pub use over::{codes, leave_to, say, say_so};
-pub use returning::Returning;
+pub use returning::ReturningPerson;
 pub use sign_out::signed_out;
 
 use client::ClientShown;
-use refused::Refused;
+use refused::RefusalNotice;
 
 /// What every page of a flow shows.
 pub struct FlowPage<'a> {
     pub document: &'a Document,
     pub client: Option<ClientShown>,
     /// What was wrong with the form that was sent last.
-    pub refused: Option<Refused>,
+    pub refused: Option<RefusalNotice>,
     /// Who signed in here last, as this browser says.
-    pub returning: Option<&'a Returning>,
+    pub returning: Option<&'a ReturningPerson>,
     /// By which of several ways the person wants to go on.
     way: Option<String>,
     token: Option<String>,
     /// The code of a device that a link brought, as it came.
     user_code: Option<String>,
     /// What was typed into a form that was refused.
-    typed: Option<Typed>,
+    typed: Option<TypedProfile>,
     /// The flow by which the person can sign out first.
     sign_out: Option<&'a str>,
     /// The browser holds other sessions than the one that would end.
@@ -65,7 +65,7 @@ pub struct FlowPage<'a> {
 #[derive(Default)]
 pub struct Beside {
     /// Who signed in here last, as this browser says.
-    pub returning: Option<Returning>,
+    pub returning: Option<ReturningPerson>,
     /// The flow by which a person can sign out who is signed in as another than the flow is for.
     pub sign_out: Option<String>,
     /// The browser holds other sessions than the one that would end.
@@ -79,8 +79,9 @@ impl<'a> FlowPage<'a> {
         query: &Form,
         Beside { returning, sign_out, holds_others }: &'a Beside,
     ) -> Self {
-        let typed = query.get("typed").and_then(|typed| Typed::open(page.app, &document.id, typed));
-        let refused = Refused::of(page, query);
+        let typed =
+            query.get("typed").and_then(|typed| TypedProfile::open(page.app, &document.id, typed));
+        let refused = RefusalNotice::of(page, query);
         let way = query.get("way").map(str::to_owned);
         Self {
             document,
@@ -127,7 +128,7 @@ impl<'a> FlowPage<'a> {
 
     /// Tells whether nothing was sent that could be asked for.
     fn is_unsent(&self) -> bool {
-        let failed = |refused: &Refused| refused.step.ends_with("/send");
+        let failed = |refused: &RefusalNotice| refused.step.ends_with("/send");
         self.way.is_none() || self.refused.as_ref().is_some_and(failed)
     }
 

@@ -3,13 +3,13 @@
 use crate::http::{extract::form::Form, screens::shell::Shell};
 
 /// What was wrong with a form.
-pub struct Refused {
+pub struct RefusalNotice {
     /// The step that was refused.
     pub step: String,
     pub text: String,
 }
 
-impl Refused {
+impl RefusalNotice {
     pub fn of(page: &Shell<'_>, query: &Form) -> Option<Self> {
         let (code, step) = (query.get("problem")?, query.get("step").unwrap_or_default());
         let text = match (code, step) {

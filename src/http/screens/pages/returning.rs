@@ -14,7 +14,7 @@ use crate::{
 use serde_json::Value;
 
 /// Who signed in here last.
-pub struct Returning {
+pub struct ReturningPerson {
     pub name: String,
     pub email: String,
     pub initials: String,
@@ -22,7 +22,7 @@ pub struct Returning {
     pub has_password: bool,
 }
 
-impl Returning {
+impl ReturningPerson {
     /// Finds who signed in here last, where the flow asks who the person is.
     pub async fn of(app: &App, source: &RequestSource, document: &Document) -> Option<Self> {
         let asks = document.state == "identify"
@@ -40,7 +40,7 @@ impl Returning {
     }
 }
 
-impl From<&Known> for Returning {
+impl From<&Known> for ReturningPerson {
     fn from(known: &Known) -> Self {
         let claim = |name| known.claim(name).as_ref().and_then(Value::as_str).map(quotable);
         let named = ["given_name", "name", "nickname"].into_iter().find_map(claim);

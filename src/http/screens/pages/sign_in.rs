@@ -1,7 +1,7 @@
 //! Who the person is: an address, or a passkey, which says it itself. A browser that knows who signed
 //! in last asks for no address.
 
-use super::{FlowPage, Returning};
+use super::{FlowPage, ReturningPerson};
 use crate::http::screens::shell::Shell;
 use askama::Template;
 use axum::{http::StatusCode, response::Response};
@@ -18,7 +18,7 @@ struct SignInPage<'a> {
 struct WelcomeBackPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,
-    person: &'a Returning,
+    person: &'a ReturningPerson,
     /// The first of the ways that the person has.
     first: &'static str,
     sends_mail: bool,

@@ -14,11 +14,11 @@ use axum::{http::StatusCode, response::Response};
 struct TotpPage<'a> {
     page: &'a Shell<'a>,
     flow: &'a FlowPage<'a>,
-    waiting: Option<Waiting>,
+    waiting: Option<WaitingSecret>,
 }
 
 /// The secret that waits in the flow.
-struct Waiting {
+struct WaitingSecret {
     qr_svg: String,
     /// In groups of four, as people type it.
     key: String,
@@ -32,7 +32,7 @@ pub async fn draw(page: &Shell<'_>, flow: &FlowPage<'_>) -> Response {
             .chunks(4)
             .filter_map(|group| std::str::from_utf8(group).ok())
             .collect();
-        Waiting { key: groups.join(" "), qr_svg: qr_svg.to_string() }
+        WaitingSecret { key: groups.join(" "), qr_svg: qr_svg.to_string() }
     };
     let waiting = waiting.map(shown);
     page.respond(StatusCode::OK, &TotpPage { page, flow, waiting })
