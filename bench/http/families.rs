@@ -13,7 +13,7 @@ use porteiro::{
         requested_claims::RequestedClaims,
         token_family::{Begin, CodeLifetimes, TokenFamily},
     },
-    store::{Change, Commit, Delta, Expected, NothingFails, Store, StoreOptions},
+    store::{Change, Commit, Delta, ExpectedRow, NothingFails, Store, StoreOptions},
     system::log_chain,
 };
 use std::{sync::Arc, time::Duration};
@@ -50,12 +50,12 @@ impl Families {
 
     /// Writes a row that was not there, and waits until it is durable.
     pub async fn begin(&self) -> Outcome<Written> {
-        self.write(draw_id(&SystemDice), Expected::NewId).await
+        self.write(draw_id(&SystemDice), ExpectedRow::NewId).await
     }
 
     /// Writes a row that was there, and waits until it is durable.
     pub async fn change(&self, written: Written) -> Outcome<Written> {
-        self.write(written.id, Expected::Version(written.version)).await
+        self.write(written.id, ExpectedRow::Version(written.version)).await
     }
 
     /// Reads of a row which version it is at and until when it is live: what answers about tokens rest on.
@@ -78,7 +78,7 @@ impl Families {
         self.store.close().await;
     }
 
-    async fn write(&self, id: String, expected: Expected) -> Outcome<Written> {
+    async fn write(&self, id: String, expected: ExpectedRow) -> Outcome<Written> {
         let at = SystemClock.now();
         let change = Change {
             kind: TokenFamily::KIND,

@@ -6,7 +6,7 @@
 use super::{HydrateError, MultiCommit, hydrate::parse, services::Services};
 use crate::{
     domain::{Context, Machine},
-    store::{CommitError, Listed},
+    store::{CommitError, ListRow},
 };
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ impl<'a> Pages<'a> {
     }
 
     /// Reads the next page; an empty one is the end.
-    pub(super) async fn next(&mut self) -> Result<Vec<Listed>, HydrateError> {
+    pub(super) async fn next(&mut self) -> Result<Vec<ListRow>, HydrateError> {
         if self.is_last {
             return Ok(Vec::new());
         }
@@ -142,6 +142,6 @@ impl<'a> Pages<'a> {
 }
 
 /// Reads an entry of a list.
-pub(super) fn read<M: Machine>(listed: &Listed) -> Result<M, HydrateError> {
+pub(super) fn read<M: Machine>(listed: &ListRow) -> Result<M, HydrateError> {
     Ok(parse::<M>(&listed.id, &listed.row)?.machine)
 }

@@ -4,7 +4,7 @@ use super::services::Services;
 use crate::{
     crypto::draw_id_at,
     domain::{Context, Dispatch, Effects, Machine, Record, Timestamp},
-    store::{Change, Commit, Delta, Expected, Message, Recorded},
+    store::{Change, Commit, Delta, EntityRecord, ExpectedRow, Message},
 };
 
 /// What outbox payloads are sealed for.
@@ -21,7 +21,7 @@ pub(super) fn step<M: Machine>(id: &str, before: &M, next: &M, version: i64) -> 
     Change {
         kind: M::KIND,
         id: id.to_owned(),
-        expected: Expected::read(version),
+        expected: ExpectedRow::read(version),
         revision: M::REVISION,
         id_is_derived: M::ID_IS_DERIVED,
         state: serde_json::to_string(next).expect("a machine is plain data with text keys"),
@@ -47,8 +47,11 @@ pub(super) fn add_effects(commit: &mut Commit, effects: Effects, author: &Author
     let Effects { births, requirements, records, dispatches } = effects;
     commit.changes.extend(births.into_iter().map(Change::from));
     commit.requirements.extend(requirements);
-    let own =
-        |record: Record| Recorded { kind, id: id.to_owned(), record: record.in_context(context) };
+    let own = |record: Record| EntityRecord {
+        kind,
+        id: id.to_owned(),
+        record: record.in_context(context),
+    };
     commit.records.extend(records.into_iter().map(own));
     let at = commit.at;
     commit.messages.extend(dispatches.iter().map(|dispatch| seal(dispatch, services, at)));

@@ -10,7 +10,7 @@ use crate::{
         connection::{self, Connection, REMOVED_CONNECTIONS},
         external_identity::{CONNECTION_IDENTITIES, Cause, Command, ExternalIdentity},
     },
-    store::Listed,
+    store::ListRow,
 };
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(super) async fn purge(services: &Arc<Services>) {
             return;
         }
     };
-    for Listed { id, .. } in &removed {
+    for ListRow { id, .. } in &removed {
         // Another node may have done it: the next sweep tells.
         if let Err(error) = unlink(services, id).await {
             tracing::warn!(%error, connection = id, "identities could not be unlinked");

@@ -12,7 +12,7 @@ use crate::{
         Context, Timestamp,
         domain_claim::{Command, DOMAIN_CHECKS, DomainClaim, Finding, Known, Refusal},
     },
-    store::{CommitError, Listed},
+    store::{CommitError, ListRow},
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::{sync::Arc, time::Duration};
@@ -81,7 +81,7 @@ impl ChecksState {
                 return;
             }
         };
-        let is_due = |listed: &Listed| {
+        let is_due = |listed: &ListRow| {
             listed.rank.parse().is_ok_and(|at: i64| Timestamp::from_millis(at) <= now)
         };
         let mut under_way = JoinSet::new();
@@ -106,7 +106,7 @@ impl ChecksState {
 async fn check(
     services: &Arc<Services>,
     records: &DomainRecords,
-    listed: &Listed,
+    listed: &ListRow,
 ) -> Result<(), Unchecked> {
     let seen = parse::<DomainClaim>(&listed.id, &listed.row)?.machine;
     let claim: &Known = seen.known().ok_or(Unchecked::NotDue)?;

@@ -25,7 +25,7 @@ use crate::{
         token_family::{self, FAMILIES, TokenFamily},
         upstream_session::{self, UPSTREAM_SESSIONS, UpstreamSession},
     },
-    store::Listed,
+    store::ListRow,
 };
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(super) async fn erase_due(services: &Arc<Services>, now: Timestamp) {
             return;
         }
     };
-    for Listed { id, .. } in due.iter().take_while(|listed| is_due(listed, now)) {
+    for ListRow { id, .. } in due.iter().take_while(|listed| is_due(listed, now)) {
         // Another node may have done it, or the person may have signed in: the next sweep tells.
         if let Err(error) = erase(services, id).await {
             tracing::warn!(%error, account = id, "an account could not be erased");
@@ -50,7 +50,7 @@ pub(super) async fn erase_due(services: &Arc<Services>, now: Timestamp) {
 }
 
 /// Tells whether the time has come that a list is ordered by.
-pub(super) fn is_due(listed: &Listed, now: Timestamp) -> bool {
+pub(super) fn is_due(listed: &ListRow, now: Timestamp) -> bool {
     listed.rank.parse().is_ok_and(|at: i64| Timestamp::from_millis(at) <= now)
 }
 
@@ -88,7 +88,7 @@ async fn erase(services: &Arc<Services>, account: &str) -> Result<(), BrokenOff>
 async fn end(
     batches: &mut Batches<'_, Account>,
     list: &str,
-    entry: &Listed,
+    entry: &ListRow,
 ) -> Result<(), BrokenOff> {
     let id = &entry.id;
     match list {
@@ -114,7 +114,7 @@ async fn end(
 
 async fn end_of_membership(
     batches: &mut Batches<'_, Account>,
-    entry: &Listed,
+    entry: &ListRow,
 ) -> Result<Option<membership::Command>, HydrateError> {
     let held: Membership = read(entry)?;
     let Some(held) = held.known().filter(|held| held.enabled) else { return Ok(None) };

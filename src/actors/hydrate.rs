@@ -5,7 +5,7 @@
 
 use crate::{
     domain::Machine,
-    store::{Listed, ReadError, Row, Store},
+    store::{ListRow, ReadError, Row, Store},
 };
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ pub async fn hydrate_page<M: Machine>(
     most: u32,
 ) -> Result<Vec<Placed<M>>, HydrateError> {
     let page = store.list(list, owner, after, most).await?;
-    let placed = |Listed { rank, id, row, .. }: Listed| {
+    let placed = |ListRow { rank, id, row, .. }: ListRow| {
         let Hydrated { machine, .. } = parse(&id, &row)?;
         Ok(Placed { rank, id, machine })
     };
@@ -75,7 +75,7 @@ pub async fn hydrate_page_of_all<M: Machine>(
     most: u32,
 ) -> Result<Vec<(String, Placed<M>)>, HydrateError> {
     let page = store.list_of_all(list, after, most).await?;
-    let placed = |(owner, Listed { rank, id, row, .. }): (String, Listed)| {
+    let placed = |(owner, ListRow { rank, id, row, .. }): (String, ListRow)| {
         let Hydrated { machine, .. } = parse(&id, &row)?;
         Ok((owner, Placed { rank, id, machine }))
     };

@@ -31,7 +31,7 @@ use crate::{
         upstream_session::{self, UPSTREAM_SESSIONS, UpstreamSession},
         webhook::{self, WEBHOOKS, Webhook},
     },
-    store::{CommitError, Listed},
+    store::{CommitError, ListRow},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -60,7 +60,7 @@ async fn erase_due(services: &Arc<Services>) {
             return;
         }
     };
-    for Listed { id, .. } in due.iter().take_while(|listed| is_due(listed, now)) {
+    for ListRow { id, .. } in due.iter().take_while(|listed| is_due(listed, now)) {
         match erase(services, id).await {
             Ok(()) => tracing::info!(organization = id, "an organization was erased"),
             // Another node is at work.
@@ -189,7 +189,7 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    async fn end_grant(&mut self, list: &str, entry: &Listed) -> Result<(), BrokenOff> {
+    async fn end_grant(&mut self, list: &str, entry: &ListRow) -> Result<(), BrokenOff> {
         if list == CONSENTS {
             let Consent::Given { parties, .. } = read(entry)? else { return Ok(()) };
             if parties.organization.as_deref() == Some(self.slug) {

@@ -1,6 +1,6 @@
 //! Counts for operators of the messages of each topic.
 
-use crate::{domain::Timestamp, store::Waiting};
+use crate::{domain::Timestamp, store::TopicBacklog};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// The label of topics that no courier here carries.
@@ -83,10 +83,11 @@ impl OutboxMetrics {
     }
 
     /// Notes what waits now.
-    pub(super) fn waiting(&self, found: &[Waiting]) {
+    pub(super) fn waiting(&self, found: &[TopicBacklog]) {
         for (topic, counts) in &self.0 {
-            let is_known = |one: &&Waiting| self.0.iter().any(|(known, _)| *known == one.topic);
-            let mine = |one: &&Waiting| {
+            let is_known =
+                |one: &&TopicBacklog| self.0.iter().any(|(known, _)| *known == one.topic);
+            let mine = |one: &&TopicBacklog| {
                 if *topic == OTHER { !is_known(one) } else { one.topic == *topic }
             };
             let count = found.iter().filter(mine).map(|one| one.count).sum();
@@ -129,7 +130,7 @@ mod tests {
         }
         metrics.end("mail");
         let due = |millis| Timestamp::from_millis(millis);
-        let waiting = |topic: &str, count, millis| Waiting {
+        let waiting = |topic: &str, count, millis| TopicBacklog {
             topic: topic.to_owned(),
             count,
             due: due(millis),

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     domain::{Birth, EntityKind, Machine, Requirement, StagedMachine, SubCommand},
-    store::{Change, Commit, Delta, Expected, Row, Store},
+    store::{Change, Commit, Delta, ExpectedRow, Row, Store},
 };
 use std::collections::HashMap;
 
@@ -127,7 +127,7 @@ fn change(machine: &dyn StagedMachine, id: &str, version: i64) -> Change {
     Change {
         kind,
         id,
-        expected: Expected::read(version),
+        expected: ExpectedRow::read(version),
         revision,
         id_is_derived,
         state,

@@ -9,7 +9,7 @@ use super::{
     read_cache::ReadCache,
     services::Services,
 };
-use crate::{domain::Machine, store::Listed};
+use crate::{domain::Machine, store::ListRow};
 use std::sync::{Arc, OnceLock};
 use tokio::task::yield_now;
 
@@ -223,7 +223,7 @@ impl<M: Machine> View<M> {
             None => store.list(list, owner, after, most).await?,
             Some(below) => store.list_below((list, owner), (after, below), most).await?,
         };
-        let placed = |listed: Listed| Ok((listed.rank.clone(), entry(listed)?));
+        let placed = |listed: ListRow| Ok((listed.rank.clone(), entry(listed)?));
         let entries: Vec<_> = page.into_iter().map(placed).collect::<Result<_, HydrateError>>()?;
         if entries.len() >= PAGE as usize {
             yield_now().await;
@@ -232,8 +232,8 @@ impl<M: Machine> View<M> {
     }
 }
 
-fn entry<M: Machine>(listed: Listed) -> Result<Entry<M>, HydrateError> {
-    let Listed { id, row, .. } = listed;
+fn entry<M: Machine>(listed: ListRow) -> Result<Entry<M>, HydrateError> {
+    let ListRow { id, row, .. } = listed;
     let Hydrated { machine, version } = parse(&id, &row)?;
     Ok(Entry { id, machine, version })
 }

@@ -5,7 +5,7 @@ use crate::{
     clock::SystemClock,
     config::SecretUrl,
     domain::Clock as _,
-    store::{self, Compared, MoveError},
+    store::{self, MoveError, TableComparison},
 };
 use clap::Args;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ pub(super) async fn run(command: Move) -> Result<(), Failure> {
         Err(MoveError::Occupied) => return Err(occupied(&to)),
         moved => moved?,
     };
-    let is_same = compared.iter().all(Compared::is_same);
+    let is_same = compared.iter().all(TableComparison::is_same);
     if json {
         let tables: Vec<Value> = compared.iter().map(shown).collect();
         say(&json!({ "tables": tables, "same": is_same }).to_string())?;
@@ -58,8 +58,8 @@ fn occupied(to: &str) -> Failure {
     ))
 }
 
-fn shown(table: &Compared) -> Value {
-    let Compared { table: name, from, to } = table;
+fn shown(table: &TableComparison) -> Value {
+    let TableComparison { table: name, from, to } = table;
     json!({
         "table": name,
         "from": { "rows": from.rows, "hash": from.to_string() },
@@ -68,8 +68,8 @@ fn shown(table: &Compared) -> Value {
     })
 }
 
-fn line(table: &Compared) -> String {
-    let Compared { table: name, from, to } = table;
+fn line(table: &TableComparison) -> String {
+    let TableComparison { table: name, from, to } = table;
     if table.is_same() {
         return format!("= {name}: {} rows, hash {from}", from.rows);
     }

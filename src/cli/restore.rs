@@ -9,7 +9,7 @@ use crate::{
     config::{Loaded, SecretUrl},
     domain::{Machine as _, reserved_names::ReservedNames, signing_keys::SigningKeys},
     provisioning::{self, Ended},
-    store::{CopyError, Restoring},
+    store::{CopyError, Restoration},
     system::Workbench,
 };
 use clap::Args;
@@ -68,7 +68,7 @@ pub(super) async fn run(command: Restore, given: CommandSettings) -> Result<(), 
 
 async fn restore(command: &Restore, loaded: &Loaded, url: &str) -> Result<Restored, Failure> {
     let folder = read_keys(&loaded.config)?;
-    let mut restoring = match Restoring::begin(url, &command.file).await {
+    let mut restoring = match Restoration::begin(url, &command.file).await {
         Err(CopyError::Postgres) => return Err(of_postgres(url, &command.file)),
         begun => begun.map_err(|error| backup::failed(url, error))?,
     };

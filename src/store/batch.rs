@@ -73,18 +73,18 @@ impl Batch {
         format!("{before} unnest({}) {after}", arrays.join(", "))
     }
 
-    pub(super) fn bind<'a>(&'static self, values: Vec<Value<'a>>) -> Bound<'a> {
-        Bound { batch: self, values }
+    pub(super) fn bind<'a>(&'static self, values: Vec<Value<'a>>) -> BoundBatch<'a> {
+        BoundBatch { batch: self, values }
     }
 }
 
 /// A batch and its values, row by row.
-pub(super) struct Bound<'a> {
+pub(super) struct BoundBatch<'a> {
     batch: &'static Batch,
     values: Vec<Value<'a>>,
 }
 
-impl<'a> Bound<'a> {
+impl<'a> BoundBatch<'a> {
     /// Returns the statement for one row, and the rows.
     pub(super) fn rows(&self) -> (&'static str, impl Iterator<Item = &[Value<'a>]>) {
         (self.batch.one, self.values.chunks_exact(self.batch.columns.len()))
@@ -138,33 +138,33 @@ impl<'a> Array<'a> {
 }
 
 /// Batches that are carried out together and do not touch each other's rows.
-pub(super) struct Together<const N: usize> {
+pub(super) struct BatchSet<const N: usize> {
     parts: [&'static Batch; N],
     /// For PostgreSQL: all of those that have rows at once, by which they are. It makes ready for every part that it is
     /// given, and that takes longer than a row.
     statements: Box<[OnceLock<&'static str>]>,
 }
 
-impl<const N: usize> Together<N> {
+impl<const N: usize> BatchSet<N> {
     pub(super) fn new(parts: [&'static Batch; N]) -> Self {
         Self { parts, statements: (0..1 << N).map(|_| OnceLock::new()).collect() }
     }
 
     /// Binds the values of each batch.
-    pub(super) fn bind<'a>(&'static self, values: [Vec<Value<'a>>; N]) -> BoundTogether<'a, N> {
+    pub(super) fn bind<'a>(&'static self, values: [Vec<Value<'a>>; N]) -> BoundBatchSet<'a, N> {
         let mut values = values.into_iter();
         let parts = self.parts.map(|part| part.bind(values.next().unwrap_or_default()));
-        BoundTogether { parts, together: self }
+        BoundBatchSet { parts, together: self }
     }
 }
 
 /// Batches and their values.
-pub(super) struct BoundTogether<'a, const N: usize> {
-    pub(super) parts: [Bound<'a>; N],
-    together: &'static Together<N>,
+pub(super) struct BoundBatchSet<'a, const N: usize> {
+    pub(super) parts: [BoundBatch<'a>; N],
+    together: &'static BatchSet<N>,
 }
 
-impl<'a, const N: usize> BoundTogether<'a, N> {
+impl<'a, const N: usize> BoundBatchSet<'a, N> {
     /// Returns one statement for the parts that have rows, and their arrays; nothing where none has. It answers how many
     /// rows each of them has touched.
     pub(super) fn list(&self) -> Option<(&'static str, Vec<Array<'a>>)> {
@@ -173,14 +173,14 @@ impl<'a, const N: usize> BoundTogether<'a, N> {
         let places = self.parts.iter().enumerate().filter(|(_, part)| !part.is_empty());
         let which = places.fold(0, |which, (place, _)| which | 1 << place);
         let statement = self.together.statements[which].get_or_init(|| statement(filled()));
-        Some((statement, filled().flat_map(Bound::arrays).collect()))
+        Some((statement, filled().flat_map(BoundBatch::arrays).collect()))
     }
 }
 
-fn statement<'p, 'a: 'p>(parts: impl Iterator<Item = &'p Bound<'a>>) -> &'static str {
+fn statement<'p, 'a: 'p>(parts: impl Iterator<Item = &'p BoundBatch<'a>>) -> &'static str {
     let mut others = 0;
     let (mut with, mut counts) = (Vec::new(), Vec::new());
-    for (place, Bound { batch, .. }) in parts.enumerate() {
+    for (place, BoundBatch { batch, .. }) in parts.enumerate() {
         with.push(format!("part{place} AS ({} RETURNING 1)", batch.from(others)));
         counts.push(format!("(SELECT COUNT(*) FROM part{place})"));
         others += batch.columns.len();
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn batches_together_are_one_statement_with_a_count_of_each_that_has_rows() {
-        static BOTH: LazyLock<Together<2>> = LazyLock::new(|| Together::new([&*PUT, &*DROP]));
+        static BOTH: LazyLock<BatchSet<2>> = LazyLock::new(|| BatchSet::new([&*PUT, &*DROP]));
         assert!(BOTH.bind([vec![], vec![]]).list().is_none());
         let drop = "AS gone (a) WHERE t.a = gone.a RETURNING 1)";
         let second = BOTH.bind([vec![], vec!["z".into()]]);

@@ -9,7 +9,7 @@ pub struct Commit {
     /// At least one; the caller gets the new version of the first.
     pub changes: Vec<Change>,
     pub requirements: Vec<Requirement>,
-    pub records: Vec<Recorded>,
+    pub records: Vec<EntityRecord>,
     pub messages: Vec<Message>,
 }
 
@@ -17,7 +17,7 @@ pub struct Commit {
 pub struct Change {
     pub kind: &'static str,
     pub id: String,
-    pub expected: Expected,
+    pub expected: ExpectedRow,
     /// The revision of the machine that wrote `state`.
     pub revision: u32,
     /// The id follows from what callers present: where it is to be new, it may well be there.
@@ -31,7 +31,7 @@ pub struct Change {
 
 /// What a change expects to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedRow {
     /// The version the decision rests on.
     Version(i64),
     /// No row, as when it was decided; to find one is a conflict.
@@ -40,7 +40,7 @@ pub enum Expected {
     NewId,
 }
 
-impl Expected {
+impl ExpectedRow {
     /// The version a decision rests on, where 0 is no row.
     pub fn read(version: i64) -> Self {
         if version == 0 { Self::Nothing } else { Self::Version(version) }
@@ -63,7 +63,7 @@ impl From<Birth> for Change {
         Self {
             kind,
             id,
-            expected: Expected::NewId,
+            expected: ExpectedRow::NewId,
             revision,
             id_is_derived,
             state,
@@ -76,7 +76,7 @@ impl From<Birth> for Change {
 }
 
 /// A record for the security log, and the entity that wrote it.
-pub struct Recorded {
+pub struct EntityRecord {
     pub kind: &'static str,
     pub id: String,
     pub record: Record,

@@ -57,7 +57,7 @@ pub(super) enum Job {
     Stop,
 }
 
-type Waiting = (Box<Commit>, oneshot::Sender<Result<i64, CommitError>>);
+type QueuedCommit = (Box<Commit>, oneshot::Sender<Result<i64, CommitError>>);
 
 type Steps = (Vec<OutboxStep>, oneshot::Sender<Result<Vec<bool>, CommitError>>);
 
@@ -118,7 +118,7 @@ impl Committer {
     /// Serves the queue until it is told to stop and nothing is left in it.
     async fn run(mut self) {
         let mut jobs = Vec::with_capacity(GROUP);
-        let mut waiting: Vec<Waiting> = Vec::with_capacity(GROUP);
+        let mut waiting: Vec<QueuedCommit> = Vec::with_capacity(GROUP);
         let mut steps: Vec<Steps> = Vec::new();
         loop {
             if waiting.is_empty() {
@@ -166,7 +166,7 @@ impl Committer {
 
     /// Answers what has queued up while no transaction could be begun: nothing of it was written, and to
     /// try each in turn would outlast their callers, who would not know.
-    fn turn_away(&mut self, mut waiting: Vec<Waiting>) {
+    fn turn_away(&mut self, mut waiting: Vec<QueuedCommit>) {
         while let Ok(job) = self.queue.try_recv() {
             match job {
                 Job::Commit(commit, reply) => waiting.push((commit, reply)),
@@ -183,7 +183,7 @@ impl Committer {
     }
 
     /// Writes a group; tells whether a transaction could be begun for it.
-    async fn write_group(&mut self, jobs: Vec<Waiting>, steps: Vec<Steps>) -> bool {
+    async fn write_group(&mut self, jobs: Vec<QueuedCommit>, steps: Vec<Steps>) -> bool {
         if jobs.is_empty() && steps.is_empty() {
             return true;
         }

@@ -121,7 +121,7 @@ async fn count(connection: &mut Connection) -> Result<(i64, i64), CopyError> {
 }
 
 /// A backup that is being put back. Dropped, it leaves the store that is there as it was.
-pub struct Restoring {
+pub struct Restoration {
     store: File,
     /// Keeps every other process from the store.
     alone: Connection,
@@ -130,7 +130,7 @@ pub struct Restoring {
     made: Option<Draft>,
 }
 
-impl Restoring {
+impl Restoration {
     /// Keeps others from the store at `url`, and copies a backup beside it.
     pub async fn begin(url: &str, backup: &Path) -> Result<Self, CopyError> {
         let store = file_of(url)?.to_be_made();

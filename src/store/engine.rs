@@ -12,7 +12,7 @@ pub(super) use sqlite::{Draft, File, beside, sync_folder_of};
 pub(super) use triggers::Triggers;
 
 use super::{
-    batch::{Bound, BoundTogether},
+    batch::{BoundBatch, BoundBatchSet},
     sql,
     value::{Liveness, Row, Value},
 };
@@ -196,7 +196,7 @@ impl Connection {
     }
 
     /// Runs a batch and returns what comes back.
-    pub(super) async fn fetch_batch(&mut self, batch: &Bound<'_>) -> Result<Vec<Row>> {
+    pub(super) async fn fetch_batch(&mut self, batch: &BoundBatch<'_>) -> Result<Vec<Row>> {
         match self {
             Self::Sqlite(c, _) => {
                 let (sql, rows) = batch.rows();
@@ -212,7 +212,7 @@ impl Connection {
     }
 
     /// Runs a batch and counts the rows that it touched.
-    pub(super) async fn execute_batch(&mut self, batch: &Bound<'_>) -> Result<u64> {
+    pub(super) async fn execute_batch(&mut self, batch: &BoundBatch<'_>) -> Result<u64> {
         match self {
             Self::Sqlite(c, _) => sqlite::execute_rows(c, batch),
             Self::Postgres(_) if batch.is_empty() => Ok(0),
@@ -223,7 +223,7 @@ impl Connection {
     /// Runs batches and counts the rows that each touched.
     pub(super) async fn execute_together<const N: usize>(
         &mut self,
-        batches: &BoundTogether<'_, N>,
+        batches: &BoundBatchSet<'_, N>,
     ) -> Result<[u64; N]> {
         let mut touched = [0; N];
         match self {
@@ -251,7 +251,7 @@ impl Connection {
     pub(super) async fn append(
         &mut self,
         moved: &[Value<'_>; 6],
-        rows: &Bound<'_>,
+        rows: &BoundBatch<'_>,
     ) -> Result<bool> {
         match self {
             // Before the rows: it waits for the writer that is taking the lane, and must not do so with rows in

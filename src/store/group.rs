@@ -21,10 +21,10 @@
 
 use super::{
     chain::{Entry, Head, LogWriter},
-    commit::{Change, Commit, CommitError, Expected, Recorded},
+    commit::{Change, Commit, CommitError, EntityRecord, ExpectedRow},
     disjoint::RowKey,
     engine::{self, Connection, DatabaseError},
-    outbox::steps::{self, DroppedMessage, StepsMade},
+    outbox::steps::{self, DroppedMessage, StepsOutcome},
     sql,
     value::{Liveness, Value},
     work,
@@ -33,7 +33,7 @@ use crate::domain::{Listing, Name, Requirement, Timestamp};
 use std::collections::{HashMap, HashSet};
 
 /// The outcome of each commit of a group and of each step of a message, and the log's head once the transaction is durable.
-pub(super) struct Written {
+pub(super) struct GroupOutcome {
     pub(super) verdicts: Vec<Result<i64, CommitError>>,
     pub(super) made: Vec<bool>,
     pub(super) head: Option<Head>,
@@ -66,7 +66,7 @@ pub(super) async fn write(
     writer: &mut LogWriter,
     work::Group { commits, steps }: &work::Group<'_>,
     mode: Mode,
-) -> Result<Written, WriteError> {
+) -> Result<GroupOutcome, WriteError> {
     let mut group = Group { commits, verdicts: vec![Ok(()); commits.len()], mode };
     group.lock(connection).await?;
     if mode == Mode::Checked {
@@ -74,9 +74,9 @@ pub(super) async fn write(
     }
     group.write(connection).await?;
     group.hand_on_names(connection).await?;
-    let StepsMade { made, dropped } = steps::write(connection, steps).await?;
+    let StepsOutcome { made, dropped } = steps::write(connection, steps).await?;
     let head = group.record(connection, writer, &dropped).await?;
-    Ok(Written { verdicts: group.verdicts(), made, head })
+    Ok(GroupOutcome { verdicts: group.verdicts(), made, head })
 }
 
 struct Group<'a> {
@@ -156,7 +156,7 @@ impl<'a> Group<'a> {
             // Removed and not only looked up: what is asked for twice has landed once.
             if landed.remove(&(change.kind.to_owned(), change.id.clone())) {
                 created.push((commit, change));
-            } else if change.expected != Expected::NewId || self.verdicts[commit].is_ok() {
+            } else if change.expected != ExpectedRow::NewId || self.verdicts[commit].is_ok() {
                 self.verdicts[commit] = Err(not_new(change));
             }
         }
@@ -276,7 +276,7 @@ impl<'a> Group<'a> {
         dropped: &[DroppedMessage],
     ) -> engine::Result<Option<Head>> {
         let records = self.winners().flat_map(|(_, commit)| {
-            commit.records.iter().map(|Recorded { kind, id, record }| Entry {
+            commit.records.iter().map(|EntityRecord { kind, id, record }| Entry {
                 at: commit.at,
                 kind,
                 id,
@@ -332,8 +332,8 @@ impl<'a> Group<'a> {
 /// The version a change is to be swapped against; nothing where it creates its entity.
 fn version_of(change: &Change) -> Option<i64> {
     match change.expected {
-        Expected::Version(version) => Some(version),
-        Expected::Nothing | Expected::NewId => None,
+        ExpectedRow::Version(version) => Some(version),
+        ExpectedRow::Nothing | ExpectedRow::NewId => None,
     }
 }
 
@@ -345,8 +345,8 @@ fn may_be_there(change: &Change) -> bool {
 /// What becomes of a commit that finds a row where it wanted to make one.
 fn not_new(change: &Change) -> CommitError {
     match change.expected {
-        Expected::NewId => CommitError::Taken { space: change.kind },
-        Expected::Nothing | Expected::Version(_) => CommitError::Conflict,
+        ExpectedRow::NewId => CommitError::Taken { space: change.kind },
+        ExpectedRow::Nothing | ExpectedRow::Version(_) => CommitError::Conflict,
     }
 }
 

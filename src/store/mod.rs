@@ -28,15 +28,15 @@ mod vitals;
 mod work;
 
 pub use chain::{ChainKey, ChainKeys, Head, LogRow, Mac};
-pub use commit::{Change, Commit, CommitError, Delta, Expected, Message, Recorded};
-pub use copies::{Backup, CopyError, Restoring, back_up};
+pub use commit::{Change, Commit, CommitError, Delta, EntityRecord, ExpectedRow, Message};
+pub use copies::{Backup, CopyError, Restoration, back_up};
 pub use engine::DatabaseError;
 pub use fault_injection::{FaultInjection, Moment, NothingFails};
 pub use log::{Finding, LogEntry, LogPlace, Proof};
 pub use migrate::MigrateError;
-pub use moves::{Compared, Digest, MoveError, move_rows};
-pub use outbox::{DueMessage, Leased, OutboxLane, UNCLASSIFIED, Waiting};
-pub use views::{Listed, Liveness, ReadError, Row};
+pub use moves::{Digest, MoveError, TableComparison, move_rows};
+pub use outbox::{DueMessage, LeasedMessage, OutboxLane, TopicBacklog, UNCLASSIFIED};
+pub use views::{ListRow, Liveness, ReadError, Row};
 pub use vitals::{StoreReport, Vitals};
 
 use crate::domain::Timestamp;

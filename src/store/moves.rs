@@ -12,7 +12,7 @@ use super::{
     batch::Batch,
     engine::{Connection, DatabaseError, Engine, Result},
     migrate::{self, MigrateError},
-    value::{Owned, Value},
+    value::{OwnedValue, Value},
 };
 use crate::domain::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -65,13 +65,13 @@ pub struct Digest {
 
 /// A table of both databases.
 #[derive(Clone, Debug)]
-pub struct Compared {
+pub struct TableComparison {
     pub table: &'static str,
     pub from: Digest,
     pub to: Digest,
 }
 
-impl Compared {
+impl TableComparison {
     pub fn is_same(&self) -> bool {
         self.from == self.to
     }
@@ -86,7 +86,7 @@ impl fmt::Display for Digest {
 
 /// How far a move has come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct HowFar {
+struct MoveProgress {
     /// What tells the installation from others.
     installation: String,
     table: usize,
@@ -101,7 +101,7 @@ pub async fn move_rows(
     (from, to): (&str, &str),
     now: Timestamp,
     tell: &mut (dyn FnMut(&'static str, u64) -> ControlFlow<()> + Send),
-) -> std::result::Result<Vec<Compared>, MoveError> {
+) -> std::result::Result<Vec<TableComparison>, MoveError> {
     if from == to {
         return Err(MoveError::Same);
     }
@@ -122,9 +122,9 @@ pub async fn move_rows(
     let mut compared = Vec::with_capacity(TABLES.len());
     for table in &*TABLES {
         let (from, to) = (digest(&mut from, table).await?, digest(&mut to, table).await?);
-        compared.push(Compared { table: table.name, from, to });
+        compared.push(TableComparison { table: table.name, from, to });
     }
-    if compared.iter().all(Compared::is_same) {
+    if compared.iter().all(TableComparison::is_same) {
         migrate::end_move(&mut to).await?;
     }
     to.close().await;
@@ -148,7 +148,7 @@ async fn copy(
     now: Timestamp,
     tell: &mut (dyn FnMut(&'static str, u64) -> ControlFlow<()> + Send),
 ) -> std::result::Result<(), MoveError> {
-    let mut how_far = HowFar { installation, table: 0, after: TABLES[0].beginning() };
+    let mut how_far = MoveProgress { installation, table: 0, after: TABLES[0].beginning() };
     refuse_occupied(to, &how_far.installation).await?;
     let begun = migrate::begin_move(to, &how_far.written(), now).await;
     if let Some(noted) = begun.map_err(|why| MoveError::Schema(TO, why))? {
@@ -176,7 +176,7 @@ async fn refuse_occupied(
 ) -> std::result::Result<(), MoveError> {
     let schema = |why| MoveError::Schema(TO, why);
     if let Some(noted) = migrate::unfinished_move(to).await? {
-        let noted: HowFar = serde_json::from_str(&noted).map_err(|_| MoveError::Occupied)?;
+        let noted: MoveProgress = serde_json::from_str(&noted).map_err(|_| MoveError::Occupied)?;
         let ours = noted.installation == installation && noted.table <= TABLES.len();
         return if ours { Ok(()) } else { Err(MoveError::Occupied) };
     }
@@ -198,7 +198,7 @@ async fn refuse_occupied(
 async fn copy_table(
     (table, insert): (&'static Table, &'static Batch),
     (from, to): (&mut Connection, &mut Connection),
-    how_far: &mut HowFar,
+    how_far: &mut MoveProgress,
     tell: &mut (dyn FnMut(&'static str, u64) -> ControlFlow<()> + Send),
 ) -> std::result::Result<(), MoveError> {
     let mut written = 0;
@@ -239,28 +239,28 @@ async fn page(
     table: &Table,
     after: &[Part],
     most: usize,
-) -> Result<Vec<Vec<Owned>>> {
+) -> Result<Vec<Vec<OwnedValue>>> {
     let mut values: Vec<Value<'_>> = after.iter().map(Part::value).collect();
     values.push(Value::Int(i64::try_from(most).unwrap_or(i64::MAX)));
     let rows = connection.fetch(table.page, &values).await?;
     rows.iter().map(|row| table.read(row)).collect()
 }
 
-impl HowFar {
+impl MoveProgress {
     fn written(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
 impl Digest {
-    fn add(&mut self, row: &[Owned]) {
+    fn add(&mut self, row: &[OwnedValue]) {
         let mut hash = Sha256::new();
         for value in row {
             let (mark, bytes): (u8, &[u8]) = match value {
-                Owned::Int(None) | Owned::Text(None) => (0, &[]),
-                Owned::Int(Some(number)) => (1, &number.to_be_bytes()),
-                Owned::Text(Some(text)) => (2, text.as_bytes()),
-                Owned::Bytes(bytes) => (3, bytes),
+                OwnedValue::Int(None) | OwnedValue::Text(None) => (0, &[]),
+                OwnedValue::Int(Some(number)) => (1, &number.to_be_bytes()),
+                OwnedValue::Text(Some(text)) => (2, text.as_bytes()),
+                OwnedValue::Bytes(bytes) => (3, bytes),
             };
             hash.update([mark]);
             hash.update((bytes.len() as u64).to_be_bytes());

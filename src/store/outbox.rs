@@ -26,7 +26,7 @@ use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash as _, Hasher as _},
 };
-use steps::{Next, OutboxStep};
+use steps::{NextState, OutboxStep};
 use tokio::sync::oneshot;
 
 /// The class of messages that an earlier version wrote: it has none.
@@ -54,11 +54,11 @@ pub struct DueMessage {
 }
 
 /// A message that this node may deliver until its lease ends; a later lease makes this one void.
-pub type Leased = DueMessage;
+pub type LeasedMessage = DueMessage;
 
 /// The messages of one topic in the outbox, leased ones included.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct TopicBacklog {
     pub topic: String,
     pub count: u64,
     /// When the first of them is due.
@@ -124,44 +124,44 @@ impl Store {
         &self,
         messages: Vec<DueMessage>,
         until: Timestamp,
-    ) -> Result<Vec<Leased>, CommitError> {
-        let step = |one: &DueMessage| one.step(Next::Leased { until });
+    ) -> Result<Vec<LeasedMessage>, CommitError> {
+        let step = |one: &DueMessage| one.step(NextState::Leased { until });
         let made = self.take_steps(messages.iter().map(step).collect()).await?;
         let leased = messages.into_iter().zip(made).filter(|(_, made)| *made);
-        Ok(leased.map(|(one, _)| Leased { attempts: one.attempts + 1, ..one }).collect())
+        Ok(leased.map(|(one, _)| LeasedMessage { attempts: one.attempts + 1, ..one }).collect())
     }
 
     /// Erases a delivered message; false where another node has leased it since.
-    pub async fn message_delivered(&self, message: &Leased) -> Result<bool, CommitError> {
-        self.take_step(message.step(Next::Delivered)).await
+    pub async fn message_delivered(&self, message: &LeasedMessage) -> Result<bool, CommitError> {
+        self.take_step(message.step(NextState::Delivered)).await
     }
 
     /// Puts a message off until `until`.
     pub async fn message_put_off(
         &self,
-        message: &Leased,
+        message: &LeasedMessage,
         until: Timestamp,
     ) -> Result<bool, CommitError> {
-        self.take_step(message.step(Next::PutOff { until })).await
+        self.take_step(message.step(NextState::PutOff { until })).await
     }
 
     /// Lets a message wait again, behind those of its queue that are due before `due`.
     pub async fn message_put_back(
         &self,
-        message: &Leased,
+        message: &LeasedMessage,
         due: Timestamp,
     ) -> Result<bool, CommitError> {
-        self.take_step(message.step(Next::Waiting { due })).await
+        self.take_step(message.step(NextState::Waiting { due })).await
     }
 
     /// Erases a message that will not be delivered, and says so in the security log.
     pub async fn message_dropped(
         &self,
-        message: &Leased,
+        message: &LeasedMessage,
         now: Timestamp,
     ) -> Result<bool, CommitError> {
         let topic = message.lane.topic.clone();
-        self.take_step(message.step(Next::Dropped { topic, at: now })).await
+        self.take_step(message.step(NextState::Dropped { topic, at: now })).await
     }
 
     /// Erases messages that have expired and are not leased, `most` of them at most, and says so in the security log. Returns
@@ -179,7 +179,7 @@ impl Store {
         }
         let dropped = |row: &Row| -> engine::Result<(String, OutboxStep)> {
             let (id, topic, attempts) = (row.text(0)?, row.text(1)?, row.int(2)?);
-            let next = Next::Dropped { topic: topic.clone(), at: now };
+            let next = NextState::Dropped { topic: topic.clone(), at: now };
             Ok((topic, OutboxStep { id, attempts, next }))
         };
         let dropped = rows.iter().map(dropped).collect::<engine::Result<Vec<_>>>();
@@ -208,12 +208,12 @@ impl Store {
     }
 
     /// Says how many messages of each topic there are, and when the first of them is due.
-    pub async fn messages_waiting(&self) -> Result<Vec<Waiting>, ReadError> {
+    pub async fn messages_waiting(&self) -> Result<Vec<TopicBacklog>, ReadError> {
         let rows = self.fetch(sql::OUTBOX_COUNTS, &[]).await?;
-        let waiting = |row: &Row| -> engine::Result<Waiting> {
+        let waiting = |row: &Row| -> engine::Result<TopicBacklog> {
             let count = u64::try_from(row.int(1)?).unwrap_or(0);
             let due = row.optional_int(2)?.map_or(Timestamp::FOREVER, Timestamp::from_millis);
-            Ok(Waiting { topic: row.text(0)?, count, due })
+            Ok(TopicBacklog { topic: row.text(0)?, count, due })
         };
         let waiting = rows.iter().map(waiting).collect::<engine::Result<Vec<_>>>()?;
         Ok(waiting.into_iter().filter(|one| one.count > 0).collect())
@@ -240,7 +240,7 @@ impl Store {
 }
 
 impl DueMessage {
-    fn step(&self, next: Next) -> OutboxStep {
+    fn step(&self, next: NextState) -> OutboxStep {
         OutboxStep { id: self.id.clone(), attempts: self.attempts, next }
     }
 }

@@ -2,15 +2,14 @@
 //! in which they come: SQLite counts them so.
 
 use super::batch::{
-    Batch,
+    Batch, BatchSet,
     Column::{self, Bytes, Int, Text},
-    Together,
 };
 use std::sync::LazyLock;
 
 /// What a group of commits writes, but for the log.
-pub(super) static WRITE: LazyLock<Together<7>> = LazyLock::new(|| {
-    Together::new([&*CREATE, &*CLAIM, &*ADVANCE, &*RELEASE_NAME, &*DELIST, &*ENLIST, &*POST])
+pub(super) static WRITE: LazyLock<BatchSet<7>> = LazyLock::new(|| {
+    BatchSet::new([&*CREATE, &*CLAIM, &*ADVANCE, &*RELEASE_NAME, &*DELIST, &*ENLIST, &*POST])
 });
 
 // entities

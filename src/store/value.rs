@@ -89,13 +89,13 @@ impl<'a> From<Value<'a>> for ValueRef<'a> {
 }
 
 /// A value that goes to another thread.
-pub(super) enum Owned {
+pub(super) enum OwnedValue {
     Int(Option<i64>),
     Text(Option<String>),
     Bytes(Vec<u8>),
 }
 
-impl From<Value<'_>> for Owned {
+impl From<Value<'_>> for OwnedValue {
     fn from(value: Value<'_>) -> Self {
         match value {
             Value::Int(number) => Self::Int(Some(number)),
@@ -107,12 +107,12 @@ impl From<Value<'_>> for Owned {
     }
 }
 
-impl<'a> From<&'a Owned> for Value<'a> {
-    fn from(value: &'a Owned) -> Self {
+impl<'a> From<&'a OwnedValue> for Value<'a> {
+    fn from(value: &'a OwnedValue) -> Self {
         match value {
-            Owned::Int(number) => Self::OptionalInt(*number),
-            Owned::Text(text) => Self::OptionalText(text.as_deref()),
-            Owned::Bytes(bytes) => Self::Bytes(bytes),
+            OwnedValue::Int(number) => Self::OptionalInt(*number),
+            OwnedValue::Text(text) => Self::OptionalText(text.as_deref()),
+            OwnedValue::Bytes(bytes) => Self::Bytes(bytes),
         }
     }
 }

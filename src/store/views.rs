@@ -109,7 +109,7 @@ pub struct Row {
 
 /// An entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListRow {
     pub rank: String,
     pub kind: String,
     pub id: String,
@@ -218,7 +218,7 @@ impl Store {
         &self,
         (list, owner): (&str, &str),
         (from, most): (u32, u32),
-    ) -> Result<Vec<Listed>, ReadError> {
+    ) -> Result<Vec<ListRow>, ReadError> {
         let (most, from) = (Value::Int(most.into()), Value::Int(from.into()));
         let values = [Value::Text(list), Value::Text(owner), most, from];
         self.inner.vitals.read();
@@ -252,7 +252,7 @@ impl Store {
         owner: &str,
         after: (&str, &str),
         most: u32,
-    ) -> Result<Vec<Listed>, ReadError> {
+    ) -> Result<Vec<ListRow>, ReadError> {
         self.inner.vitals.read();
         self.list_for_worker(list, owner, after, most).await
     }
@@ -264,7 +264,7 @@ impl Store {
         owner: &str,
         after: (&str, &str),
         most: u32,
-    ) -> Result<Vec<Listed>, ReadError> {
+    ) -> Result<Vec<ListRow>, ReadError> {
         Ok(listed(&self.fetch(sql::LIST, &after_entry((list, owner), after, most)).await?)?)
     }
 
@@ -275,7 +275,7 @@ impl Store {
         list: &str,
         (owner, rank, id): (&str, &str, &str),
         most: u32,
-    ) -> Result<Vec<(String, Listed)>, ReadError> {
+    ) -> Result<Vec<(String, ListRow)>, ReadError> {
         let [list, owner, rank, id] = [list, owner, rank, id].map(Value::Text);
         let values = [list, owner, rank, id, Value::Int(most.into())];
         let rows = self.read(sql::LIST_OF_ALL, &values).await?;
@@ -289,7 +289,7 @@ impl Store {
         (list, owner): (&str, &str),
         (after, below): ((&str, &str), &str),
         most: u32,
-    ) -> Result<Vec<Listed>, ReadError> {
+    ) -> Result<Vec<ListRow>, ReadError> {
         let [list, owner, rank, id, most] = after_entry((list, owner), after, most);
         let values = [list, owner, rank, id, Value::Text(below), most];
         Ok(listed(&self.read(sql::LIST_BELOW, &values).await?)?)
@@ -341,9 +341,9 @@ fn counted(rows: &[value::Row]) -> engine::Result<i64> {
 }
 
 /// Reads the columns of [`sql::LIST`].
-fn listed(rows: &[value::Row]) -> engine::Result<Vec<Listed>> {
+fn listed(rows: &[value::Row]) -> engine::Result<Vec<ListRow>> {
     let read = |row: &value::Row| {
-        Ok(Listed {
+        Ok(ListRow {
             rank: row.text(0)?,
             kind: row.text(1)?,
             id: row.text(2)?,

@@ -7,7 +7,7 @@ use crate::{
 use porteiro::{
     actors::Failure,
     domain::{Clock as _, Timestamp},
-    store::{Change, Commit, Delta, Expected, Moment},
+    store::{Change, Commit, Delta, ExpectedRow, Moment},
 };
 use std::{
     sync::{
@@ -63,7 +63,7 @@ fn row(id: &str, at: Timestamp) -> Commit {
     let change = Change {
         kind: "ledger",
         id: id.to_owned(),
-        expected: Expected::NewId,
+        expected: ExpectedRow::NewId,
         revision: 1,
         id_is_derived: false,
         state: r#"{"entries":[]}"#.to_owned(),

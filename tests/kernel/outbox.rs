@@ -7,7 +7,7 @@ use crate::{
 use porteiro::{
     actors::{Courier, Couriers, Delivering, Failure, OutboxMessage, Undelivered},
     domain::{Clock as _, Timestamp},
-    store::{Leased, Moment, Store},
+    store::{LeasedMessage, Moment, Store},
 };
 use std::{
     collections::HashMap,
@@ -74,7 +74,7 @@ fn post(entry: u64, expires_at: Timestamp) -> Command {
 const FAR: Timestamp = Timestamp::FOREVER;
 
 /// Leases what is due, of each queue ten messages at most.
-pub async fn lease(store: &Store, now: Timestamp) -> Vec<Leased> {
+pub async fn lease(store: &Store, now: Timestamp) -> Vec<LeasedMessage> {
     let mut due = Vec::new();
     for lane in store.outbox_lanes().await.unwrap() {
         for queue in store.outbox_queues(&lane, "", 100).await.unwrap() {
@@ -228,7 +228,7 @@ async fn of_steps_of_one_message_that_are_made_together_one_is_made() {
         let now = world.clock.now();
         // Two couriers take the same message at once.
         let (one, other) = tokio::join!(lease(&node.store, now), lease(&node.store, now));
-        let old: Vec<Leased> = one.into_iter().chain(other).collect();
+        let old: Vec<LeasedMessage> = one.into_iter().chain(other).collect();
         assert_eq!(old.len(), 1, "{number}");
         world.clock.advance(Duration::from_mins(1));
         let now = world.clock.now();

@@ -278,7 +278,7 @@ async fn deliveries_are_settled_in_the_transaction_of_a_group() {
     let first = node.store.message_delivered(&leased[0]);
     let others = async {
         eventually("a transaction that is held up", async || node.script.has_held()).await;
-        let stale = porteiro::store::Leased { attempts: 0, ..leased[8].clone() };
+        let stale = porteiro::store::LeasedMessage { attempts: 0, ..leased[8].clone() };
         let settled = tokio::join!(
             node.store.message_delivered(&leased[1]),
             node.store.message_delivered(&leased[2]),

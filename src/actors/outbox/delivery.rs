@@ -9,7 +9,7 @@ use crate::{
         services::Services,
     },
     crypto::{Unsealable, draw},
-    store::{Leased, UNCLASSIFIED},
+    store::{LeasedMessage, UNCLASSIFIED},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
@@ -37,7 +37,7 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    pub(super) async fn deliver_and_settle(&self, message: Leased) {
+    pub(super) async fn deliver_and_settle(&self, message: LeasedMessage) {
         let Services { clock, store, .. } = &*self.services;
         let verdict = if message.expires_at <= clock.now() {
             Err(Undelivered::Never("it has expired".to_owned()))
@@ -84,7 +84,7 @@ impl Delivery {
         }
     }
 
-    async fn deliver(&self, message: &Leased) -> Result<(), Undelivered> {
+    async fn deliver(&self, message: &LeasedMessage) -> Result<(), Undelivered> {
         let topic = message.lane.topic.as_str();
         let Some(courier) = self.couriers.get(topic) else {
             return Err(Undelivered::TopicRests("no courier for this topic here".to_owned()));
@@ -107,8 +107,8 @@ impl Delivery {
 
 /// While a server is down every message fails again and again: the log has the first tries, and then
 /// ever fewer.
-fn told_of_failure(message: &Leased, why: &str) {
-    let Leased { id, lane, attempts, .. } = message;
+fn told_of_failure(message: &LeasedMessage, why: &str) {
+    let LeasedMessage { id, lane, attempts, .. } = message;
     let topic = &lane.topic;
     if u64::try_from(*attempts).is_ok_and(u64::is_power_of_two) {
         tracing::warn!(id, topic, attempt = attempts, why, "not delivered yet");

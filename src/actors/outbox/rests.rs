@@ -4,7 +4,7 @@
 
 use crate::{
     domain::Timestamp,
-    store::{Leased, OutboxLane},
+    store::{LeasedMessage, OutboxLane},
 };
 use std::{
     collections::HashMap,
@@ -56,7 +56,12 @@ pub(super) struct Rests(Mutex<HashMap<Place, Rest>>);
 
 impl Rests {
     /// Leaves the queue of a message alone: for `pause`, or for as long as it has been failing.
-    pub(super) fn rest_queue(&self, message: &Leased, pause: Option<Duration>, now: Timestamp) {
+    pub(super) fn rest_queue(
+        &self,
+        message: &LeasedMessage,
+        pause: Option<Duration>,
+        now: Timestamp,
+    ) {
         self.begin(queue_of(message), pause, now);
     }
 
@@ -66,7 +71,7 @@ impl Rests {
     }
 
     /// Notes that a message was delivered: neither its queue nor its topic fails.
-    pub(super) fn delivered(&self, message: &Leased) {
+    pub(super) fn delivered(&self, message: &LeasedMessage) {
         let mut rests = self.rests();
         if !rests.is_empty() {
             rests.remove(&queue_of(message));
@@ -122,7 +127,7 @@ impl Rests {
     }
 }
 
-fn queue_of(message: &Leased) -> Place {
+fn queue_of(message: &LeasedMessage) -> Place {
     Place::Queue(message.lane.clone(), message.queue.clone())
 }
 
@@ -140,8 +145,8 @@ mod tests {
         OutboxLane { class: 3, topic: "webhook".to_owned() }
     }
 
-    fn message(queue: &str) -> Leased {
-        Leased {
+    fn message(queue: &str) -> LeasedMessage {
+        LeasedMessage {
             id: "1".to_owned(),
             lane: lane(),
             queue: queue.to_owned(),

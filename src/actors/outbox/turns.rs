@@ -5,7 +5,7 @@
 
 use crate::{
     domain::{DeliveryClass, DeliveryKey},
-    store::{Leased, OutboxLane, UNCLASSIFIED},
+    store::{LeasedMessage, OutboxLane, UNCLASSIFIED},
 };
 use std::collections::HashMap;
 
@@ -51,7 +51,7 @@ impl Place {
         Self { lane: lane.clone(), queue: queue.to_owned() }
     }
 
-    pub(super) fn of(message: &Leased) -> Self {
+    pub(super) fn of(message: &LeasedMessage) -> Self {
         Self::new(&message.lane, &message.queue)
     }
 

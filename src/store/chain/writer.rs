@@ -4,7 +4,7 @@ use super::{ChainKeys, Head, LogRow, lanes::Lane};
 use crate::{
     domain::{Machine as _, Record, Timestamp, account::Account},
     store::{
-        batch::Bound,
+        batch::BoundBatch,
         engine::{self, Connection, DatabaseError},
         sql,
         value::Value,
@@ -154,7 +154,7 @@ impl LogWriter {
     }
 }
 
-fn bound<'a>(rows: &'a [LogRow], entries: &'a [Entry<'_>]) -> Bound<'a> {
+fn bound<'a>(rows: &'a [LogRow], entries: &'a [Entry<'_>]) -> BoundBatch<'a> {
     let values: Vec<Value<'_>> = rows
         .iter()
         .zip(entries)

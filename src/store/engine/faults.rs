@@ -1,6 +1,6 @@
 //! What a database says when something goes wrong, and what that means.
 
-use super::unfit::Unfit;
+use super::unfit::UnfitServer;
 use rusqlite::ErrorCode;
 
 /// Why a database did not do what it was asked.
@@ -13,7 +13,7 @@ pub enum DatabaseError {
     Postgres(#[from] sqlx::Error),
     /// The server does not do what is relied on.
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    Unfit(#[from] UnfitServer),
     /// The address cannot be used; never its password.
     #[error("{0}")]
     Address(&'static str),

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     domain::Timestamp,
     store::{
-        batch::Bound,
+        batch::BoundBatch,
         sql,
         value::{Liveness, Row, Value},
     },
@@ -52,12 +52,12 @@ pub(in crate::store) struct File {
     path: PathBuf,
     /// Whether the file is made where it is missing.
     create: bool,
-    same: Arc<Same>,
+    same: Arc<FileIdentity>,
 }
 
 /// Whether the path still leads to the file that was opened first. What is remembered here (versions, heads of the
 /// log) is about that file and no other.
-struct Same {
+struct FileIdentity {
     first: OnceLock<FileId>,
     replaced: watch::Sender<bool>,
 }
@@ -89,7 +89,7 @@ impl File {
     }
 
     fn at(path: PathBuf, create: bool) -> Self {
-        let same = Same { first: OnceLock::new(), replaced: watch::Sender::new(false) };
+        let same = FileIdentity { first: OnceLock::new(), replaced: watch::Sender::new(false) };
         Self { path, create, same: Arc::new(same) }
     }
 
@@ -243,7 +243,7 @@ pub(super) fn execute(connection: &Connection, sql: &str, values: &[Value<'_>]) 
 }
 
 /// Runs a batch row by row and says how many rows it touched.
-pub(super) fn execute_rows(connection: &Connection, batch: &Bound<'_>) -> Result<u64> {
+pub(super) fn execute_rows(connection: &Connection, batch: &BoundBatch<'_>) -> Result<u64> {
     if batch.is_empty() {
         return Ok(0);
     }

@@ -2,7 +2,7 @@
 
 /// Why a server cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Unfit {
+pub enum UnfitServer {
     #[error("the server says that it is “{0}”: use PostgreSQL 15 or later")]
     Another(String),
     #[error("the server lacks what every PostgreSQL has: use PostgreSQL 15 or later")]

@@ -6,7 +6,7 @@ use crate::store::{
         Column::{self, Bytes, Int, Text},
     },
     engine::{DatabaseError, Result},
-    value::{Owned, Row, Value},
+    value::{OwnedValue, Row, Value},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
@@ -114,12 +114,12 @@ impl Table {
         self.columns[..self.key].iter().map(first).collect()
     }
 
-    pub(super) fn read(&self, row: &Row) -> Result<Vec<Owned>> {
+    pub(super) fn read(&self, row: &Row) -> Result<Vec<OwnedValue>> {
         let read = |(place, column): (usize, &Column)| {
             Ok(match column {
-                Int => Owned::Int(row.optional_int(place)?),
-                Text => Owned::Text(row.optional_text(place)?),
-                Bytes => Owned::Bytes(row.bytes(place)?),
+                Int => OwnedValue::Int(row.optional_int(place)?),
+                Text => OwnedValue::Text(row.optional_text(place)?),
+                Bytes => OwnedValue::Bytes(row.bytes(place)?),
             })
         };
         self.columns.iter().enumerate().map(read).collect()
@@ -127,10 +127,10 @@ impl Table {
 }
 
 impl Part {
-    pub(super) fn of(value: &Owned) -> Result<Self> {
+    pub(super) fn of(value: &OwnedValue) -> Result<Self> {
         match value {
-            Owned::Int(Some(number)) => Ok(Self::Int(*number)),
-            Owned::Text(Some(text)) => Ok(Self::Text(text.clone())),
+            OwnedValue::Int(Some(number)) => Ok(Self::Int(*number)),
+            OwnedValue::Text(Some(text)) => Ok(Self::Text(text.clone())),
             _ => Err(DatabaseError::Unexpected),
         }
     }

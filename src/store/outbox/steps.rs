@@ -17,7 +17,7 @@ use std::collections::HashSet;
 pub(in crate::store) struct OutboxStep {
     pub(in crate::store) id: String,
     pub(in crate::store) attempts: i64,
-    pub(in crate::store) next: Next,
+    pub(in crate::store) next: NextState,
 }
 
 /// By which statement a step is made.
@@ -29,7 +29,7 @@ enum StepKind {
 }
 
 /// What becomes of it.
-pub(in crate::store) enum Next {
+pub(in crate::store) enum NextState {
     /// It is leased until then.
     Leased { until: Timestamp },
     /// It was delivered, and is erased.
@@ -44,7 +44,7 @@ pub(in crate::store) enum Next {
 
 /// Which steps were made, and what the security log is to say of them.
 #[derive(Default)]
-pub(in crate::store) struct StepsMade {
+pub(in crate::store) struct StepsOutcome {
     pub(in crate::store) made: Vec<bool>,
     pub(in crate::store) dropped: Vec<DroppedMessage>,
 }
@@ -60,9 +60,9 @@ pub(in crate::store) struct DroppedMessage {
 pub(in crate::store) async fn write(
     connection: &mut Connection,
     steps: &[&OutboxStep],
-) -> engine::Result<StepsMade> {
+) -> engine::Result<StepsOutcome> {
     if steps.is_empty() {
-        return Ok(StepsMade::default());
+        return Ok(StepsOutcome::default());
     }
     // By id: two nodes that write at once then lock in the same order.
     let mut sorted = steps.to_vec();
@@ -86,21 +86,21 @@ pub(in crate::store) async fn write(
     let made: Vec<bool> = steps.iter().map(|step| take(step)).collect();
     let dropped = steps.iter().zip(&made).filter(|(_, made)| **made);
     let dropped = dropped.filter_map(|(step, _)| step.dropped()).collect();
-    Ok(StepsMade { made, dropped })
+    Ok(StepsOutcome { made, dropped })
 }
 
 impl OutboxStep {
     fn dropped(&self) -> Option<DroppedMessage> {
-        let Next::Dropped { topic, at } = &self.next else { return None };
+        let NextState::Dropped { topic, at } = &self.next else { return None };
         let record = Record::new("outbox.dropped").with("topic", topic.as_str());
         Some(DroppedMessage { id: self.id.clone(), at: *at, record })
     }
 
     fn kind(&self) -> StepKind {
         match self.next {
-            Next::Leased { .. } => StepKind::Lease,
-            Next::Delivered | Next::Dropped { .. } => StepKind::Erase,
-            Next::PutOff { .. } | Next::Waiting { .. } => StepKind::PutBack,
+            NextState::Leased { .. } => StepKind::Lease,
+            NextState::Delivered | NextState::Dropped { .. } => StepKind::Erase,
+            NextState::PutOff { .. } | NextState::Waiting { .. } => StepKind::PutBack,
         }
     }
 
@@ -110,20 +110,20 @@ impl OutboxStep {
 }
 
 fn leased(step: &OutboxStep) -> Option<Vec<Value<'_>>> {
-    let Next::Leased { until } = step.next else { return None };
+    let NextState::Leased { until } = step.next else { return None };
     Some(step.key().into_iter().chain([Value::Int(until.millis())]).collect())
 }
 
 fn erased(step: &OutboxStep) -> Option<Vec<Value<'_>>> {
-    let is_erased = matches!(step.next, Next::Delivered | Next::Dropped { .. });
+    let is_erased = matches!(step.next, NextState::Delivered | NextState::Dropped { .. });
     is_erased.then(|| step.key().to_vec())
 }
 
 fn put_back(step: &OutboxStep) -> Option<Vec<Value<'_>>> {
     let (due, waiting) = match step.next {
-        Next::PutOff { until } => (until, 0),
-        Next::Waiting { due } => (due, 1),
-        Next::Leased { .. } | Next::Delivered | Next::Dropped { .. } => return None,
+        NextState::PutOff { until } => (until, 0),
+        NextState::Waiting { due } => (due, 1),
+        NextState::Leased { .. } | NextState::Delivered | NextState::Dropped { .. } => return None,
     };
     Some(step.key().into_iter().chain([Value::Int(due.millis()), Value::Int(waiting)]).collect())
 }

@@ -7,7 +7,7 @@
 use super::{server::Server, session::Session};
 use crate::store::engine::{
     faults::{DatabaseError, Result},
-    unfit::Unfit,
+    unfit::UnfitServer,
 };
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl Server {
     pub(in crate::store::engine) async fn connect_alone(&self) -> Result<Session> {
         let mut session = self.connect_unshared().await?;
         if session.is_lent() {
-            return Err(Unfit::Pooled.into());
+            return Err(UnfitServer::Pooled.into());
         }
         let patient = "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0";
         session.simple(patient).await?;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::store::engine::{
     faults::{DatabaseError, Result, is_read_only},
-    unfit::Unfit,
+    unfit::UnfitServer,
 };
 use sqlx::{Row as _, postgres::PgRow};
 use std::time::Duration;
@@ -70,7 +70,7 @@ pub(super) async fn require_timeouts(session: &mut Session) -> Result<()> {
     let rows = session.simple(IN_FORCE).await?;
     for (place, (name, _, shown)) in TIMEOUTS.into_iter().enumerate() {
         if text(&rows, place)? != shown {
-            return Err(Unfit::Timeout(name).into());
+            return Err(UnfitServer::Timeout(name).into());
         }
     }
     Ok(())
@@ -80,7 +80,7 @@ async fn try_sessions(server: &Server, sessions: &Sessions, mut one: Session) ->
     require_name(&text(&one.simple("SELECT version()").await?, 0)?)?;
     let facts = one.simple(FACTS).await.map_err(lacking)?;
     if text(&facts, 0)?.parse::<u32>().is_ok_and(|version| version < OLDEST) {
-        return Err(Unfit::Another(format!("version {}", text(&facts, 0)?)).into());
+        return Err(UnfitServer::Another(format!("version {}", text(&facts, 0)?)).into());
     }
     let (before, is_standby) = (text(&facts, 1)?, text(&facts, 2)? == "true");
     let mut other = server.open(sessions).await?;
@@ -90,19 +90,19 @@ async fn try_sessions(server: &Server, sessions: &Sessions, mut one: Session) ->
     let first = one.simple(FIRST).await.map_err(lacking)?;
     let ours = text(&first, 0)?;
     if ours == others {
-        return Err(Unfit::Sessions.into());
+        return Err(UnfitServer::Sessions.into());
     }
     if matches!(sessions, Sessions::Own) && (before == others || before != ours) {
         return Ok(Finding::Pooler);
     }
     require_timeouts(&mut one).await?;
     if text(&first, 1)? != "read committed" {
-        return Err(Unfit::Isolation.into());
+        return Err(UnfitServer::Isolation.into());
     }
     let id = text(&first, 3)?.parse().map_err(|_| DatabaseError::Unexpected)?;
     let is_free = other.try_advisory_lock(id).await.map_err(lacking)?;
     if text(&first, 2)? != "true" || is_free {
-        return Err(Unfit::Locks.into());
+        return Err(UnfitServer::Locks.into());
     }
     if !is_standby {
         let written = other.simple("SELECT pg_current_xact_id()::text").await;
@@ -115,7 +115,7 @@ async fn try_sessions(server: &Server, sessions: &Sessions, mut one: Session) ->
         if let Some(written) = written
             && !one.sees(&written).await.map_err(lacking)?
         {
-            return Err(Unfit::Isolation.into());
+            return Err(UnfitServer::Isolation.into());
         }
     }
     one.commit().await?;
@@ -126,21 +126,21 @@ async fn try_sessions(server: &Server, sessions: &Sessions, mut one: Session) ->
     let is_free = other.try_advisory_lock(id).await?;
     other.rollback().await?;
     if !is_free {
-        return Err(Unfit::Locks.into());
+        return Err(UnfitServer::Locks.into());
     }
     let _ = (one.close().await, other.close().await);
     Ok(Finding::Good)
 }
 
 /// Insists that a server calls itself PostgreSQL, of a version that is accepted, and nothing else besides.
-fn require_name(version: &str) -> std::result::Result<(), Unfit> {
+fn require_name(version: &str) -> std::result::Result<(), UnfitServer> {
     let number = version.strip_prefix("PostgreSQL ").unwrap_or_default();
     let digits = number.split(|letter: char| !letter.is_ascii_digit()).next();
     let major: u32 = digits.and_then(|digits| digits.parse().ok()).unwrap_or(0);
     let name = version.split(" on ").next().unwrap_or_default();
     let is_another = ["-YB-", "Redshift", "Greenplum"].iter().any(|other| version.contains(other));
     if major < OLDEST / 10_000 || is_another {
-        return Err(Unfit::Another(name.chars().take(60).collect()));
+        return Err(UnfitServer::Another(name.chars().take(60).collect()));
     }
     Ok(())
 }
@@ -148,7 +148,7 @@ fn require_name(version: &str) -> std::result::Result<(), Unfit> {
 /// Tells whether a pooler may have said so: it knows no start-up options, or ignores them.
 fn may_be_of_a_pooler(error: &DatabaseError) -> bool {
     match error {
-        DatabaseError::Unfit(Unfit::Timeout(_)) => true,
+        DatabaseError::Unfit(UnfitServer::Timeout(_)) => true,
         DatabaseError::Postgres(error) => code_of(error).is_some_and(|code| {
             // 28: who asks is not let in; 3D: there is no such database; 53: it is full; 57: it does not serve now.
             !["28", "3D", "53", "57"].iter().any(|class| code.starts_with(class))
@@ -162,7 +162,7 @@ fn lacking(error: sqlx::Error) -> DatabaseError {
     // 0A: not supported; 42: no such function.
     match code_of(&error) {
         Some(code) if code.starts_with("42") || code.starts_with("0A") => {
-            Unfit::Lacking(error).into()
+            UnfitServer::Lacking(error).into()
         }
         _ => error.into(),
     }

@@ -46,11 +46,11 @@ const LIFE: Duration = Duration::from_mins(30);
 
 #[derive(Clone)]
 pub(in crate::store) struct Readers {
-    shared: Arc<Shared>,
+    shared: Arc<ReaderPool>,
     timeout: Duration,
 }
 
-struct Shared {
+struct ReaderPool {
     server: Server,
     /// Closed with the store.
     turns: Semaphore,
@@ -68,7 +68,7 @@ struct Reader {
 
 /// A read that is under way, on a connection that no other uses.
 struct Reading<'a> {
-    shared: &'a Shared,
+    shared: &'a ReaderPool,
     reader: Option<Reader>,
     is_new: bool,
     begun: Stopwatch,
@@ -103,7 +103,7 @@ impl Readers {
     /// Opens no connection before it is needed.
     pub(in crate::store::engine) fn of(server: Server) -> Self {
         let turns = Semaphore::new(MOST as usize);
-        let shared = Arc::new(Shared { server, turns, idle: Mutex::default() });
+        let shared = Arc::new(ReaderPool { server, turns, idle: Mutex::default() });
         Self { shared, timeout: READ_TIMEOUT }
     }
 
@@ -209,7 +209,7 @@ impl Drop for Reading<'_> {
     }
 }
 
-impl Shared {
+impl ReaderPool {
     async fn begin(&self, timeout: Duration) -> Result<Reading<'_>> {
         let begun = Stopwatch::start();
         let turn = self.turns.acquire().await.map_err(|_closed| DatabaseError::Closed)?;

@@ -5,7 +5,7 @@ use super::{
     session::{Session, Sessions},
     settings,
 };
-use crate::store::engine::{faults::Result, unfit::Unfit};
+use crate::store::engine::{faults::Result, unfit::UnfitServer};
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, postgres::PgConnectOptions};
 use std::{str::FromStr as _, sync::Arc};
 use tokio::sync::OnceCell;
@@ -79,7 +79,7 @@ impl Server {
     /// Returns how a pooler is used.
     pub(super) fn lent_sessions(&self) -> Result<Sessions> {
         if self.0.plain.get_options().is_some() {
-            return Err(Unfit::Environment.into());
+            return Err(UnfitServer::Environment.into());
         }
         let given = settings::read_options(self.0.given.as_deref().unwrap_or_default())?;
         Ok(Sessions::Lent(settings::beginning(&given).into()))

@@ -1,6 +1,6 @@
 //! What each session of the server is set to: time-outs that others rely on, and how statements are planned.
 
-use crate::store::engine::unfit::Unfit;
+use crate::store::engine::unfit::UnfitServer;
 use std::fmt::Write as _;
 
 /// The time-outs that we rely on, in milliseconds, and as the server shows them.
@@ -50,7 +50,7 @@ fn literal(text: &str) -> String {
 }
 
 /// Reads start-up options, as `options` in an address gives them: `-c name=value`, `-cname=value`, `--name=value`.
-pub(super) fn read_options(options: &str) -> Result<Vec<(String, String)>, Unfit> {
+pub(super) fn read_options(options: &str) -> Result<Vec<(String, String)>, UnfitServer> {
     let mut settings = Vec::new();
     let mut words = words(options).into_iter();
     while let Some(word) = words.next() {
@@ -60,7 +60,7 @@ pub(super) fn read_options(options: &str) -> Result<Vec<(String, String)>, Unfit
             None => None,
         };
         let setting = setting.as_deref().and_then(|setting| setting.split_once('='));
-        let Some((name, value)) = setting else { return Err(Unfit::Options) };
+        let Some((name, value)) = setting else { return Err(UnfitServer::Options) };
         settings.push((name.replace('-', "_"), value.to_owned()));
     }
     Ok(settings)
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(pairs(two), [pair("work_mem", "4MB"), pair("default_tablespace", "x")]);
         assert_eq!(pairs(r"-c a=one\ two\\"), [pair("a", r"one two\")]);
         for other in ["-B 4", "-c", "-c name", "name=value"] {
-            assert!(matches!(read_options(other), Err(Unfit::Options)), "{other}");
+            assert!(matches!(read_options(other), Err(UnfitServer::Options)), "{other}");
         }
     }
 

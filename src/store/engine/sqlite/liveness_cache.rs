@@ -18,14 +18,14 @@ use std::collections::HashMap;
 const MOST: usize = 4_096;
 
 /// Where there is no row, that is cached.
-type Seen = Option<Liveness>;
+type CachedLiveness = Option<Liveness>;
 
 #[derive(Default)]
 pub(super) struct LivenessCache {
     /// The count of changes at which it was read.
     count: Option<i64>,
     /// By kind and id.
-    seen: HashMap<Box<str>, HashMap<Box<str>, Seen>>,
+    seen: HashMap<Box<str>, HashMap<Box<str>, CachedLiveness>>,
     entities: usize,
 }
 
@@ -34,7 +34,7 @@ impl LivenessCache {
         &mut self,
         connection: &Connection,
         asked: &[(&str, &str)],
-    ) -> Result<Vec<Seen>> {
+    ) -> Result<Vec<CachedLiveness>> {
         self.keep_if_at(changes(connection)?);
         if let Some(known) = asked.iter().map(|(kind, id)| self.find(kind, id)).collect() {
             return Ok(known);
@@ -54,7 +54,7 @@ impl LivenessCache {
         &mut self,
         connection: &Connection,
         asked: &[(&str, &str)],
-    ) -> Result<Vec<Seen>> {
+    ) -> Result<Vec<CachedLiveness>> {
         execute(connection, "BEGIN", &[])?;
         let found = changes(connection).and_then(|count| {
             self.keep_if_at(count);
@@ -75,11 +75,11 @@ impl LivenessCache {
         Ok(found)
     }
 
-    fn find(&self, kind: &str, id: &str) -> Option<Seen> {
+    fn find(&self, kind: &str, id: &str) -> Option<CachedLiveness> {
         self.seen.get(kind)?.get(id).copied()
     }
 
-    fn keep(&mut self, kind: &str, id: &str, seen: Seen) {
+    fn keep(&mut self, kind: &str, id: &str, seen: CachedLiveness) {
         if self.entities >= MOST {
             *self = Self { count: self.count, ..Self::default() };
         }
@@ -114,7 +114,7 @@ mod tests {
         (file, writer)
     }
 
-    fn versions(seen: &[Seen]) -> Vec<Option<i64>> {
+    fn versions(seen: &[CachedLiveness]) -> Vec<Option<i64>> {
         seen.iter().map(|seen| seen.map(|seen| seen.version)).collect()
     }
 

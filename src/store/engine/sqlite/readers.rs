@@ -6,7 +6,7 @@ use crate::store::{
         LOCK_TIMEOUT, READ_TIMEOUT,
         faults::{DatabaseError, Result, is_busy},
     },
-    value::{Liveness, Owned, Row, Value},
+    value::{Liveness, OwnedValue, Row, Value},
 };
 use rusqlite::Connection;
 use std::{
@@ -32,9 +32,9 @@ async fn pay(cost: usize) {
 
 /// The connections that everything is read from, opened when first needed.
 #[derive(Clone)]
-pub(in crate::store) struct Readers(Arc<Shared>);
+pub(in crate::store) struct Readers(Arc<ConnectionPool>);
 
-struct Shared {
+struct ConnectionPool {
     file: File,
     /// A thread has a connection that it prefers, and takes another while that one is in use.
     connections: Box<[Mutex<Option<Reader>>]>,
@@ -54,7 +54,7 @@ impl Readers {
     pub(in crate::store::engine) fn of(file: File) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let connections = (0..cores + SCANS).map(|_| Mutex::default()).collect();
-        Self(Arc::new(Shared { file, connections, scans: Arc::new(Semaphore::new(SCANS)) }))
+        Self(Arc::new(ConnectionPool { file, connections, scans: Arc::new(Semaphore::new(SCANS)) }))
     }
 
     /// Reads here and now; where another process has locked the file, on a thread that may wait for it.
@@ -99,7 +99,7 @@ impl Readers {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<Row>> {
-        let values: Vec<Owned> = values.iter().copied().map(Owned::from).collect();
+        let values: Vec<OwnedValue> = values.iter().copied().map(OwnedValue::from).collect();
         let read = move |reader: &mut Reader| {
             let values: Vec<Value<'_>> = values.iter().map(Value::from).collect();
             fetch(&reader.connection, sql, &values)
@@ -145,7 +145,7 @@ impl Reader {
     }
 }
 
-impl Shared {
+impl ConnectionPool {
     /// Reads by a connection that is free; one that failed is not used again.
     fn with<T>(
         &self,

@@ -37,7 +37,7 @@ struct Copier {
 
 /// What is to be done about the log.
 #[derive(Debug, PartialEq, Eq)]
-enum Due {
+enum UpkeepTask {
     Nothing,
     /// By the thread that commits.
     Here,
@@ -66,9 +66,9 @@ impl Upkeep {
 
     fn shorten(&mut self, connection: &Connection) -> Result<()> {
         match due(&frames(connection)?) {
-            Due::Nothing => {}
-            Due::Here => copy_log(connection)?,
-            Due::Beside => {
+            UpkeepTask::Nothing => {}
+            UpkeepTask::Here => copy_log(connection)?,
+            UpkeepTask::Beside => {
                 // One that has failed is started again.
                 self.copier.take_if(|copier| copier.thread.is_finished());
                 let copier = match &mut self.copier {
@@ -96,13 +96,13 @@ impl Upkeep {
     }
 }
 
-fn due(Frames { written, copied }: &Frames) -> Due {
+fn due(Frames { written, copied }: &Frames) -> UpkeepTask {
     if *written < LONG {
-        Due::Nothing
+        UpkeepTask::Nothing
     } else if written - copied <= LITTLE {
-        Due::Here
+        UpkeepTask::Here
     } else {
-        Due::Beside
+        UpkeepTask::Beside
     }
 }
 
@@ -151,12 +151,12 @@ mod tests {
     #[test]
     fn a_long_log_is_copied_beside_the_commits_and_its_rest_by_them() {
         for (written, copied, expected) in [
-            (0, 0, Due::Nothing),
-            (LONG - 1, 0, Due::Nothing),
-            (LONG, 0, Due::Beside),
-            (2 * LONG, LONG, Due::Beside),
-            (LONG + LITTLE, LONG, Due::Here),
-            (LONG, LONG, Due::Here),
+            (0, 0, UpkeepTask::Nothing),
+            (LONG - 1, 0, UpkeepTask::Nothing),
+            (LONG, 0, UpkeepTask::Beside),
+            (2 * LONG, LONG, UpkeepTask::Beside),
+            (LONG + LITTLE, LONG, UpkeepTask::Here),
+            (LONG, LONG, UpkeepTask::Here),
         ] {
             assert_eq!(due(&Frames { written, copied }), expected, "{written} {copied}");
         }
