@@ -10,7 +10,8 @@
 
 use porteiro::{
     actors::{
-        Courier, Delivering, Entities, OutboxMessage, Services, Tree, TreeOptions, Undelivered,
+        Courier, DeliveryFailure, DeliveryFuture, Entities, OutboxMessage, Services, Tree,
+        TreeOptions,
     },
     clock::SystemClock,
     config::{Config, Sources},
@@ -69,10 +70,10 @@ impl Machine for Writer {
 struct DeadEndpoints;
 
 impl Courier for DeadEndpoints {
-    fn deliver<'a>(&'a self, _: &'a OutboxMessage) -> Delivering<'a> {
+    fn deliver<'a>(&'a self, _: &'a OutboxMessage) -> DeliveryFuture<'a> {
         Box::pin(async {
             tokio::time::sleep(Duration::from_secs(10)).await;
-            Err(Undelivered::QueueRests(Some(Duration::from_secs(5)), "no answer".to_owned()))
+            Err(DeliveryFailure::QueueRests(Some(Duration::from_secs(5)), "no answer".to_owned()))
         })
     }
 }

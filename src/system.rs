@@ -13,10 +13,10 @@ pub use workbench::Workbench;
 
 use crate::{
     actors::{
-        Couriers, DomainHolders, DomainRecords, Entities, HydrateError, Hydrated, INSTALLATION,
-        KeySnapshot, Keys, KindReport, MultiCommit, MultiCommits, NameView, ReadFolder,
-        RepeatedWork, Services, SettleError, StartError, TopicReport, Tree, TreeOptions, View,
-        export_log_heads,
+        Couriers, DomainHolders, DomainRecords, Entities, EntitySnapshot, HydrateError,
+        INSTALLATION, KeySnapshot, Keys, KindReport, MultiCommit, MultiCommits, NameView,
+        ReadFolder, RepeatedWork, Services, SettleError, StartError, TopicReport, Tree,
+        TreeOptions, View, export_log_heads,
         hashing::{HashingOptions, HashingPool},
         hydrate, read_on_a_blocking_thread, settle_reserved_names,
     },
@@ -108,7 +108,7 @@ impl KeyWithoutFile {
 
 /// Reads where the signing keys stand; `None` if no server has published any yet.
 pub async fn key_states(store: &Store) -> Result<Option<SigningKeys>, HydrateError> {
-    let Hydrated { machine, version } = hydrate::<SigningKeys>(store, INSTALLATION).await?;
+    let EntitySnapshot { machine, version } = hydrate::<SigningKeys>(store, INSTALLATION).await?;
     Ok((version > 0).then_some(machine))
 }
 

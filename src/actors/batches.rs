@@ -15,7 +15,7 @@ const MOST_ROWS: u32 = 100;
 
 /// Why the work was broken off.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum BrokenOff {
+pub(super) enum BatchInterruption {
     #[error("something cannot be read")]
     Unreadable(#[from] HydrateError),
     #[error("a batch was not committed")]
@@ -41,18 +41,18 @@ impl<'a, M: Machine> Batches<'a, M> {
         services: &'a Arc<Services>,
         owner: &'a str,
         renewal: Option<M::Command>,
-    ) -> Result<Self, BrokenOff> {
+    ) -> Result<Self, BatchInterruption> {
         let commit = MultiCommit::new(services.clone(), Context::node());
         let mut batches = Self { services, owner, renewal, commit, rows: 0 };
         batches.open().await?;
         Ok(batches)
     }
 
-    async fn open(&mut self) -> Result<(), BrokenOff> {
+    async fn open(&mut self) -> Result<(), BatchInterruption> {
         match &self.renewal {
             Some(renewal) => {
                 let renewed = self.commit.decide::<M>(self.owner, renewal).await?;
-                renewed.map(drop).map_err(|_| BrokenOff::NotDue)
+                renewed.map(drop).map_err(|_| BatchInterruption::NotDue)
             }
             None => Ok(self.commit.look::<M>(self.owner).await.map(drop)?),
         }
@@ -73,7 +73,7 @@ impl<'a, M: Machine> Batches<'a, M> {
         &mut self,
         id: &str,
         command: &N::Command,
-    ) -> Result<(), BrokenOff> {
+    ) -> Result<(), BatchInterruption> {
         if self.rows == MOST_ROWS {
             let next = MultiCommit::new(self.services.clone(), Context::node());
             std::mem::replace(&mut self.commit, next).commit().await?;
@@ -90,7 +90,7 @@ impl<'a, M: Machine> Batches<'a, M> {
         &mut self,
         (list, owner): (&'static str, &str),
         command: &N::Command,
-    ) -> Result<(), BrokenOff> {
+    ) -> Result<(), BatchInterruption> {
         let services = self.services;
         let mut pages = Pages::of(services, list, owner);
         loop {
@@ -105,7 +105,7 @@ impl<'a, M: Machine> Batches<'a, M> {
     }
 
     /// Commits the last batch, in which the owner decides.
-    pub(super) async fn finish(mut self, last: &M::Command) -> Result<(), BrokenOff> {
+    pub(super) async fn finish(mut self, last: &M::Command) -> Result<(), BatchInterruption> {
         let _due = self.commit.decide::<M>(self.owner, last).await?;
         Ok(self.commit.commit().await?)
     }

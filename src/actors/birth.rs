@@ -10,7 +10,7 @@ use super::{
     deciding::{self, Outcome},
     entity_state::EntityState,
     failure::{Answer, Failure, answer},
-    kind_shared::KindShared,
+    kind_shared::KindContext,
     mailbox::Request,
 };
 use crate::{domain::Machine, store::CommitError};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Notes a failure where a decision panics.
 struct FailureGuard<'a, M: Machine> {
-    shared: &'a KindShared<M>,
+    shared: &'a KindContext<M>,
     id: &'a str,
     ended: bool,
 }
@@ -33,7 +33,7 @@ impl<M: Machine> Drop for FailureGuard<'_, M> {
 
 /// Decides and commits; `None` where only the row can say what is true.
 pub(super) async fn create<M: Machine>(
-    shared: &KindShared<M>,
+    shared: &KindContext<M>,
     id: &str,
     request: &Request<M>,
 ) -> Option<Answer<M>> {
@@ -44,7 +44,7 @@ pub(super) async fn create<M: Machine>(
 }
 
 async fn decide_and_commit<M: Machine>(
-    shared: &KindShared<M>,
+    shared: &KindContext<M>,
     id: &str,
     request: &Request<M>,
 ) -> Option<Answer<M>> {

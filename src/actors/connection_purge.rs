@@ -2,7 +2,7 @@
 //! of them is forgotten in the sweeps that follow.
 
 use super::{
-    batches::{Batches, BrokenOff},
+    batches::{BatchInterruption, Batches},
     services::Services,
 };
 use crate::{
@@ -35,7 +35,7 @@ pub(super) async fn purge(services: &Arc<Services>) {
     }
 }
 
-async fn unlink(services: &Arc<Services>, id: &str) -> Result<(), BrokenOff> {
+async fn unlink(services: &Arc<Services>, id: &str) -> Result<(), BatchInterruption> {
     let mut batches = Batches::<Connection>::begin(services, id, None).await?;
     let unlink = Command::Unlink { cause: Cause::Connection };
     batches.end_listed::<ExternalIdentity>((CONNECTION_IDENTITIES, id), &unlink).await?;

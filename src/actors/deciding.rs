@@ -21,15 +21,15 @@ pub(super) enum Outcome<M: Machine> {
 }
 
 /// The kinds of entities that were commanded. Where one of them has changed, the owner decides again.
-pub(super) type Commanded = Vec<&'static str>;
+pub(super) type CommandedKinds = Vec<&'static str>;
 
 /// Has the machine, which was read at `version`, decide, and the entities that it commands after it.
 pub(super) async fn decide<M: Machine>(
     (machine, version): (&M, i64),
     command: &M::Command,
     (author, now): (&Author<'_>, Timestamp),
-) -> Result<(Outcome<M>, Commanded), HydrateError> {
-    let mut commanded = Commanded::new();
+) -> Result<(Outcome<M>, CommandedKinds), HydrateError> {
+    let mut commanded = CommandedKinds::new();
     let Decision { events, effects, commands, outcome: mut answer } = machine.decide(command, now);
     let mut writes = !events.is_empty() || !effects.write_nothing();
     let mut commit = nothing_yet(now);

@@ -82,7 +82,7 @@ pub(super) struct Directory<M: Machine> {
 }
 
 /// Why a command was not let in.
-pub(super) enum NotAdmitted {
+pub(super) enum AdmissionRefusal {
     /// Too many wait for this entity already.
     Full,
     /// Its actor could not be started.
@@ -102,23 +102,23 @@ impl<M: Machine> Directory<M> {
         id: &str,
         now: Timestamp,
         wake: impl FnOnce(Arc<str>, Arc<LastEntityState<M>>) -> Option<ActorRef<Envelope<M>>>,
-    ) -> Result<Arc<AwakeEntity<M>>, NotAdmitted> {
+    ) -> Result<Arc<AwakeEntity<M>>, AdmissionRefusal> {
         let shard = self.shard(id);
         if let Some(entity) = read(shard).get(id) {
-            return entity.admit(now).ok_or(NotAdmitted::Full);
+            return entity.admit(now).ok_or(AdmissionRefusal::Full);
         }
         let mut directory = write(shard);
         if let Some(entity) = directory.get(id) {
-            return entity.admit(now).ok_or(NotAdmitted::Full);
+            return entity.admit(now).ok_or(AdmissionRefusal::Full);
         }
         let id: Arc<str> = id.into();
         let last = Arc::new(LastEntityState::default());
-        let actor = wake(id.clone(), last.clone()).ok_or(NotAdmitted::NoActor)?;
+        let actor = wake(id.clone(), last.clone()).ok_or(AdmissionRefusal::NoActor)?;
         let (pending, touched) = (AtomicU32::new(0), AtomicI64::new(now.millis()));
         let load = Arc::new(Load { pending, touched });
         let entity = Arc::new(AwakeEntity { actor, load, last });
         directory.insert(id, entity.clone());
-        entity.admit(now).ok_or(NotAdmitted::Full)
+        entity.admit(now).ok_or(AdmissionRefusal::Full)
     }
 
     /// Returns what the actor of `id` held after its last command, if it is awake.

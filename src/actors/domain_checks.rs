@@ -35,7 +35,7 @@ pub(super) struct Sweep;
 
 /// Why a check came to nothing.
 #[derive(Debug, thiserror::Error)]
-enum Unchecked {
+enum DomainCheckError {
     #[error("the domain cannot be read")]
     Unreadable(#[from] HydrateError),
     #[error("it was not committed")]
@@ -92,7 +92,7 @@ impl ChecksState {
             let (services, records) = (self.services.clone(), self.records.clone());
             under_way.spawn(async move {
                 match check(&services, &records, &listed).await {
-                    Ok(()) | Err(Unchecked::NotDue) => {}
+                    Ok(()) | Err(DomainCheckError::NotDue) => {}
                     Err(error) => {
                         tracing::warn!(%error, domain = listed.id, "a domain could not be checked");
                     }
@@ -107,9 +107,9 @@ async fn check(
     services: &Arc<Services>,
     records: &DomainRecords,
     listed: &ListRow,
-) -> Result<(), Unchecked> {
+) -> Result<(), DomainCheckError> {
     let seen = parse::<DomainClaim>(&listed.id, &listed.row)?.machine;
-    let claim: &Known = seen.known().ok_or(Unchecked::NotDue)?;
+    let claim: &Known = seen.known().ok_or(DomainCheckError::NotDue)?;
     decide(services, &claim.id, &Command::BeginCheck).await?;
     let finding = records.find(claim).await;
     if finding != Finding::Found {
@@ -120,21 +120,25 @@ async fn check(
 }
 
 /// Decides, and again where another commit came between.
-async fn decide(services: &Arc<Services>, id: &str, command: &Command) -> Result<(), Unchecked> {
+async fn decide(
+    services: &Arc<Services>,
+    id: &str,
+    command: &Command,
+) -> Result<(), DomainCheckError> {
     const TRIES: usize = 3;
     for _ in 0..TRIES {
         let mut commit = MultiCommit::new(services.clone(), Context::node());
         match commit.decide::<DomainClaim>(id, command).await? {
             Ok(()) => {}
-            Err(Refusal::NotDue) => return Err(Unchecked::NotDue),
+            Err(Refusal::NotDue) => return Err(DomainCheckError::NotDue),
             // Nothing else refuses a check.
             Err(_) => return Ok(()),
         }
         match commit.commit().await {
             Ok(()) => return Ok(()),
             Err(CommitError::Conflict) => {}
-            Err(error) => return Err(Unchecked::NotCommitted(error)),
+            Err(error) => return Err(DomainCheckError::NotCommitted(error)),
         }
     }
-    Err(Unchecked::NotCommitted(CommitError::Conflict))
+    Err(DomainCheckError::NotCommitted(CommitError::Conflict))
 }

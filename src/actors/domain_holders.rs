@@ -16,7 +16,7 @@ pub struct DomainHolders {
 
 /// An organization that has proved a domain, and is enabled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vouching {
+pub struct DomainHolder {
     /// The slug.
     pub organization: String,
     pub domain: DomainName,
@@ -24,7 +24,7 @@ pub struct Vouching {
     pub claim: String,
 }
 
-impl Vouching {
+impl DomainHolder {
     /// What a commit must require that rests on it: a domain that was lost meanwhile vouches for nothing.
     pub fn requirements(&self) -> [Requirement; 2] {
         [
@@ -40,7 +40,10 @@ impl DomainHolders {
     }
 
     /// Returns the organization that vouches for addresses exactly at this domain, as it is now.
-    pub async fn of_domain(&self, domain: &DomainName) -> Result<Option<Vouching>, HydrateError> {
+    pub async fn of_domain(
+        &self,
+        domain: &DomainName,
+    ) -> Result<Option<DomainHolder>, HydrateError> {
         let Services { store, clock, .. } = &*self.services;
         let Some((_, id)) = store.find(VERIFIED_DOMAINS, domain.as_str()).await? else {
             return Ok(None);
@@ -54,11 +57,11 @@ impl DomainHolders {
             return Ok(None);
         }
         let organization = organization.clone();
-        Ok(Some(Vouching { organization, domain: domain.clone(), claim: id }))
+        Ok(Some(DomainHolder { organization, domain: domain.clone(), claim: id }))
     }
 
     /// The same for the domain of an e-mail address.
-    pub async fn of_address(&self, address: &str) -> Result<Option<Vouching>, HydrateError> {
+    pub async fn of_address(&self, address: &str) -> Result<Option<DomainHolder>, HydrateError> {
         if let Some(domain) = DomainName::of_address(address) {
             return self.of_domain(&domain).await;
         }

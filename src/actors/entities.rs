@@ -3,11 +3,11 @@
 use super::{
     birth::create,
     concurrent_work::{ConcurrentWork, Work},
-    directory::NotAdmitted,
-    failure::{Answer, Failure, Replied},
+    directory::AdmissionRefusal,
+    failure::{Answer, Failure, VersionedReply},
     gate::{Gate, Permit},
-    kind_shared::KindShared,
-    mailbox::{Condition, Envelope, Outcome, Request, Unopened},
+    kind_shared::KindContext,
+    mailbox::{Condition, Envelope, EnvelopeContent, Outcome, Request},
     metrics::KindReport,
 };
 use crate::domain::{Context, Machine};
@@ -22,7 +22,7 @@ const SENDS: usize = 8;
 
 /// Asks entities of the kind `M`; clones are the same.
 pub struct Entities<M: Machine> {
-    shared: Arc<KindShared<M>>,
+    shared: Arc<KindContext<M>>,
     gate: Gate,
     timeout: Duration,
 }
@@ -34,7 +34,7 @@ impl<M: Machine> Clone for Entities<M> {
 }
 
 impl<M: Machine> Entities<M> {
-    pub(super) fn new(shared: Arc<KindShared<M>>, gate: Gate, timeout: Duration) -> Self {
+    pub(super) fn new(shared: Arc<KindContext<M>>, gate: Gate, timeout: Duration) -> Self {
         Self { shared, gate, timeout }
     }
 
@@ -65,7 +65,7 @@ impl<M: Machine> Entities<M> {
         (context, id, new): (&Context, &str, bool),
         command: M::Command,
         work: impl Fn(&M::Reply) -> T + Send + Sync + 'static,
-    ) -> Result<(Replied<M::Reply>, T), Failure<M::Refusal>> {
+    ) -> Result<(VersionedReply<M::Reply>, T), Failure<M::Refusal>> {
         let concurrent = ConcurrentWork::new(work);
         let work: Arc<dyn Work<M>> = concurrent.clone();
         let (context, condition, work) = (context.clone(), Condition::Nothing, Some(work));
@@ -156,7 +156,7 @@ impl<M: Machine> Entities<M> {
     /// Answers a command that tolerates an older answer from what the entity's actor held after its last command,
     /// or from what was born.
     fn answer_from_cache(&self, id: &str, command: &M::Command) -> Option<Answer<M>> {
-        let KindShared { directory, newborns, .. } = &*self.shared;
+        let KindContext { directory, newborns, .. } = &*self.shared;
         let held = directory.last_held(id).or_else(|| newborns.get(id))?;
         let answer = held.answer_from_cache(command, self.shared.services.clock.now())?;
         self.shared.metrics.ask();
@@ -197,14 +197,14 @@ impl<M: Machine> Entities<M> {
             let entity =
                 match self.shared.directory.admit(id, now, |id, last| self.shared.wake(id, last)) {
                     Ok(entity) => entity,
-                    Err(NotAdmitted::NoActor) => return Err(Failure::Unavailable),
-                    Err(NotAdmitted::Full) => {
+                    Err(AdmissionRefusal::NoActor) => return Err(Failure::Unavailable),
+                    Err(AdmissionRefusal::Full) => {
                         self.shared.metrics.shed();
                         return Err(Failure::Busy);
                     }
                 };
             let (reply, answer) = oneshot::channel();
-            let unopened = Unopened { request, permit, reply };
+            let unopened = EnvelopeContent { request, permit, reply };
             // An envelope that cannot be sent is dropped, and so comes back like any other.
             drop(entity.actor.send_message(Envelope::new(unopened, entity.load.clone())));
             let actor = entity.actor.get_cell();

@@ -15,8 +15,8 @@ use super::{
     deciding::{self, Outcome},
     entity_state::{EntityState, LastEntityState, STALE},
     failure::{Answer, Failure, answer, causes},
-    hydrate::{HydrateError, Hydrated, hydrate},
-    kind_shared::KindShared,
+    hydrate::{EntitySnapshot, HydrateError, hydrate},
+    kind_shared::KindContext,
     mailbox::{Condition, Envelope, Request},
 };
 use crate::{
@@ -40,7 +40,7 @@ impl<M> Entity<M> {
 /// What the actor holds: the machine as of a version, once it has been read.
 pub(super) struct State<M: Machine> {
     id: Arc<str>,
-    shared: Arc<KindShared<M>>,
+    shared: Arc<KindContext<M>>,
     myself: ActorCell,
     held: Option<EntityState<M>>,
     /// The same after the last command, for askers that tolerate it.
@@ -50,7 +50,7 @@ pub(super) struct State<M: Machine> {
 }
 
 /// How a command ended.
-enum Settled<M: Machine> {
+enum CommandOutcome<M: Machine> {
     Answered(Answer<M>),
     /// Memory and disk may differ; the actor must end.
     Unknown,
@@ -59,12 +59,12 @@ enum Settled<M: Machine> {
 }
 
 /// What is held cannot be shown to be what is stored.
-struct Stale;
+struct StaleState;
 
 impl<M: Machine> Actor for Entity<M> {
     type Msg = Envelope<M>;
     type State = State<M>;
-    type Arguments = (Arc<str>, Arc<KindShared<M>>, Arc<LastEntityState<M>>);
+    type Arguments = (Arc<str>, Arc<KindContext<M>>, Arc<LastEntityState<M>>);
 
     async fn pre_start(
         &self,
@@ -89,13 +89,13 @@ impl<M: Machine> Actor for Entity<M> {
         // Before the answer: what its caller asks next is not answered from before it.
         state.last.set(state.held.clone());
         match settled {
-            Settled::Answered(answer) => port.answer(answer),
-            Settled::Unknown => {
+            CommandOutcome::Answered(answer) => port.answer(answer),
+            CommandOutcome::Unknown => {
                 state.shared.metrics.unknown();
                 myself.stop(Some("the fate of a commit is unknown".to_owned()));
                 port.answer(Err(Failure::Unknown));
             }
-            Settled::Poisoned(error) => {
+            CommandOutcome::Poisoned(error) => {
                 port.answer(Err(Failure::Unavailable));
                 return Err(error.into());
             }
@@ -117,7 +117,7 @@ impl<M: Machine> Drop for State<M> {
 }
 
 impl<M: Machine> State<M> {
-    async fn settle(&mut self, request: &Request<M>) -> Settled<M> {
+    async fn settle(&mut self, request: &Request<M>) -> CommandOutcome<M> {
         let Request { context, command, condition, work } = request;
         for _ in 0..ATTEMPTS {
             if let Some(work) = work {
@@ -138,7 +138,7 @@ impl<M: Machine> State<M> {
                 // What is held may be behind the row: only the row can say no.
                 if fresh || self.check(version, &[], now).await.is_ok() {
                     self.held = Some(held);
-                    return Settled::Answered(Err(Failure::OtherVersion { version }));
+                    return CommandOutcome::Answered(Err(Failure::OtherVersion { version }));
                 }
                 continue;
             }
@@ -152,7 +152,7 @@ impl<M: Machine> State<M> {
                 }
                 Ok((Outcome::Unmet { kind }, _)) => {
                     self.held = Some(EntityState { machine, version, seen_at });
-                    return Settled::Answered(Err(Failure::Unmet { kind }));
+                    return CommandOutcome::Answered(Err(Failure::Unmet { kind }));
                 }
                 Ok((Outcome::Read { requirements, answer: outcome }, commanded)) => {
                     let at_any = !matches!(condition, Condition::IsAt(_));
@@ -164,13 +164,13 @@ impl<M: Machine> State<M> {
                         match self.check(version, &requirements, now).await {
                             Ok(Some(kind)) if commanded.contains(&kind) => continue,
                             Ok(unmet) => (unmet, now),
-                            Err(Stale) => continue,
+                            Err(StaleState) => continue,
                         }
                     };
                     self.held = Some(EntityState { machine, version, seen_at });
                     let unmet = unmet.map(|kind| Err(Failure::Unmet { kind }));
                     let answer = unmet.unwrap_or_else(|| answer::<M>(outcome, version));
-                    return Settled::Answered(answer);
+                    return CommandOutcome::Answered(answer);
                 }
                 Err(error) => {
                     tracing::warn!(why = causes(&error), "a commanded entity could not be read");
@@ -183,9 +183,9 @@ impl<M: Machine> State<M> {
                 Ok(version) => {
                     self.held =
                         Some(EntityState { machine: Arc::new(next), version, seen_at: now });
-                    return Settled::Answered(answer::<M>(outcome, version));
+                    return CommandOutcome::Answered(answer::<M>(outcome, version));
                 }
-                Err(CommitError::Unknown) => return Settled::Unknown,
+                Err(CommitError::Unknown) => return CommandOutcome::Unknown,
                 Err(CommitError::Conflict) => {
                     self.shared.metrics.conflict();
                     continue;
@@ -201,18 +201,18 @@ impl<M: Machine> State<M> {
             // Said on the strength of a version that may be past: if so, decide again.
             if self.check(version, &[], now).await.is_ok() {
                 self.held = Some(EntityState { machine, version, seen_at: now });
-                return Settled::Answered(Err(failure));
+                return CommandOutcome::Answered(Err(failure));
             }
         }
-        Settled::Answered(Err(Failure::Contended))
+        CommandOutcome::Answered(Err(Failure::Contended))
     }
 
-    async fn read(&self, seen_at: Timestamp) -> Result<EntityState<M>, Settled<M>> {
+    async fn read(&self, seen_at: Timestamp) -> Result<EntityState<M>, CommandOutcome<M>> {
         match hydrate::<M>(&self.shared.services.store, &self.id).await {
-            Ok(Hydrated { machine, version }) => {
+            Ok(EntitySnapshot { machine, version }) => {
                 Ok(EntityState { machine: Arc::new(machine), version, seen_at })
             }
-            Err(error @ HydrateError::Poisoned { .. }) => Err(Settled::Poisoned(error)),
+            Err(error @ HydrateError::Poisoned { .. }) => Err(CommandOutcome::Poisoned(error)),
             // To decide on a row that a newer binary wrote would erase what this one cannot keep.
             Err(error) => {
                 tracing::warn!(why = causes(&error), "an entity could not be read");
@@ -228,12 +228,12 @@ impl<M: Machine> State<M> {
         version: i64,
         requirements: &[Requirement],
         now: Timestamp,
-    ) -> Result<Option<&'static str>, Stale> {
+    ) -> Result<Option<&'static str>, StaleState> {
         let mut asked = vec![(M::KIND, &*self.id)];
         asked.extend(requirements.iter().map(|fact| (fact.kind(), fact.id())));
-        let found = self.shared.services.store.liveness(&asked).await.map_err(|_| Stale)?;
+        let found = self.shared.services.store.liveness(&asked).await.map_err(|_| StaleState)?;
         if found[0].map_or(0, |row| row.version) != version {
-            return Err(Stale);
+            return Err(StaleState);
         }
         let holds = |fact: &Requirement, liveness: Option<Liveness>| {
             liveness.is_some_and(|found| fact.holds(found.version, found.live_until, now))
@@ -243,6 +243,6 @@ impl<M: Machine> State<M> {
     }
 }
 
-fn unavailable<M: Machine>() -> Settled<M> {
-    Settled::Answered(Err(Failure::Unavailable))
+fn unavailable<M: Machine>() -> CommandOutcome<M> {
+    CommandOutcome::Answered(Err(Failure::Unavailable))
 }

@@ -8,7 +8,7 @@
 
 use super::{
     HydrateError,
-    batches::{Batches, BrokenOff, Pages, read},
+    batches::{BatchInterruption, Batches, Pages, read},
     services::Services,
 };
 use crate::{
@@ -54,7 +54,7 @@ pub(super) fn is_due(listed: &ListRow, now: Timestamp) -> bool {
     listed.rank.parse().is_ok_and(|at: i64| Timestamp::from_millis(at) <= now)
 }
 
-async fn erase(services: &Arc<Services>, account: &str) -> Result<(), BrokenOff> {
+async fn erase(services: &Arc<Services>, account: &str) -> Result<(), BatchInterruption> {
     let mut batches = Batches::<Account>::begin(services, account, None).await?;
     let standing = batches.owner().await?.known().map(account::Known::standing);
     let now = services.clock.now();
@@ -89,7 +89,7 @@ async fn end(
     batches: &mut Batches<'_, Account>,
     list: &str,
     entry: &ListRow,
-) -> Result<(), BrokenOff> {
+) -> Result<(), BatchInterruption> {
     let id = &entry.id;
     match list {
         SESSIONS => batches.end::<Session>(id, &session::Command::End).await,

@@ -4,11 +4,12 @@ use crate::domain::Machine;
 use std::{error::Error, iter::successors};
 
 /// The answer to an ask.
-pub type Answer<M> = Result<Replied<<M as Machine>::Reply>, Failure<<M as Machine>::Refusal>>;
+pub type Answer<M> =
+    Result<VersionedReply<<M as Machine>::Reply>, Failure<<M as Machine>::Refusal>>;
 
 /// A reply, and the version of the entity that it is true of; 0 where there is no row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Replied<R> {
+pub struct VersionedReply<R> {
     pub reply: R,
     pub version: i64,
 }
@@ -51,7 +52,7 @@ pub enum Failure<R> {
 
 /// The answer of a machine that decided so, at this version of its row.
 pub(super) fn answer<M: Machine>(outcome: Result<M::Reply, M::Refusal>, version: i64) -> Answer<M> {
-    outcome.map(|reply| Replied { reply, version }).map_err(Failure::Refused)
+    outcome.map(|reply| VersionedReply { reply, version }).map_err(Failure::Refused)
 }
 
 /// Words an error with its causes, for a log line.

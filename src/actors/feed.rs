@@ -46,7 +46,7 @@ pub(super) struct Sweep;
 
 /// Why a sweep ended before its end.
 #[derive(Debug, thiserror::Error)]
-enum Stopped {
+enum SweepInterruption {
     #[error("the log or an endpoint cannot be read")]
     Unreadable(#[from] HydrateError),
     #[error("the cursor could not be moved")]
@@ -55,7 +55,7 @@ enum Stopped {
     Elsewhere,
 }
 
-impl From<ReadError> for Stopped {
+impl From<ReadError> for SweepInterruption {
     fn from(error: ReadError) -> Self {
         Self::Unreadable(error.into())
     }
@@ -82,7 +82,7 @@ impl Actor for WebhookFeed {
         state: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
         match state.sweep().await {
-            Ok(()) | Err(Stopped::Elsewhere) => {}
+            Ok(()) | Err(SweepInterruption::Elsewhere) => {}
             Err(error) => tracing::warn!(%error, "the log could not be read for webhooks"),
         }
         drop(myself.send_after(state.every, || Sweep));
@@ -91,7 +91,7 @@ impl Actor for WebhookFeed {
 }
 
 impl FeedState {
-    async fn sweep(&mut self) -> Result<(), Stopped> {
+    async fn sweep(&mut self) -> Result<(), SweepInterruption> {
         let store = &self.services.store;
         let oldest = store.list_for_worker(ENABLED_WEBHOOKS, "", ("", ""), 1).await?;
         if oldest.is_empty() && self.rests {
@@ -126,14 +126,14 @@ impl FeedState {
     }
 
     /// Returns the places before what was written at this time or later.
-    async fn places(&self, heads: &[Head], since: Timestamp) -> Result<Places, Stopped> {
+    async fn places(&self, heads: &[Head], since: Timestamp) -> Result<Places, SweepInterruption> {
         let first = self.services.store.log_since(since - CLOCKS_DIFFER).await?;
         let ends = heads.iter().map(|head| (head.lane.clone(), head.seq));
         Ok(ends.chain(first.into_iter().map(|(lane, seq)| (lane, seq - 1))).collect())
     }
 
     /// Passes on what a lane has beyond the cursor.
-    async fn follow(&self, head: &Head, feed: &mut Feed) -> Result<(), Stopped> {
+    async fn follow(&self, head: &Head, feed: &mut Feed) -> Result<(), SweepInterruption> {
         let lane = &head.lane;
         for _ in 0..BATCHES {
             let Some(from) = feed.place(lane).filter(|place| *place < head.seq) else { break };
@@ -148,7 +148,7 @@ impl FeedState {
     }
 
     /// Says what the endpoints of these rows' organizations are sent.
-    async fn deliveries(&self, rows: &[LogRow]) -> Result<Vec<Delivery>, Stopped> {
+    async fn deliveries(&self, rows: &[LogRow]) -> Result<Vec<Delivery>, SweepInterruption> {
         let slugs: BTreeSet<&str> =
             rows.iter().filter_map(|row| row.organization.as_deref()).collect();
         let mut endpoints = HashMap::new();
@@ -166,7 +166,7 @@ impl FeedState {
         Ok(deliveries)
     }
 
-    async fn endpoints(&self, slug: &str) -> Result<Vec<Endpoint>, Stopped> {
+    async fn endpoints(&self, slug: &str) -> Result<Vec<Endpoint>, SweepInterruption> {
         let most = u32::from(MOST_WEBHOOKS);
         let page = self.services.store.list_for_worker(WEBHOOKS, slug, ("", ""), most).await?;
         let mut endpoints = Vec::new();
@@ -177,14 +177,14 @@ impl FeedState {
         Ok(endpoints)
     }
 
-    async fn decide(&self, command: Command) -> Result<(), Stopped> {
+    async fn decide(&self, command: Command) -> Result<(), SweepInterruption> {
         let mut commit = MultiCommit::new(self.services.clone(), Context::node());
         if commit.decide::<Feed>(FEED, &command).await?.is_err() {
-            return Err(Stopped::Elsewhere);
+            return Err(SweepInterruption::Elsewhere);
         }
         commit.commit().await.map_err(|error| match error {
-            CommitError::Conflict => Stopped::Elsewhere,
-            error => Stopped::NotCommitted(error),
+            CommitError::Conflict => SweepInterruption::Elsewhere,
+            error => SweepInterruption::NotCommitted(error),
         })
     }
 }

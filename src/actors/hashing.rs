@@ -104,7 +104,7 @@ struct Tally {
 }
 
 /// What the pool and its workers share.
-struct Common {
+struct PoolState {
     cost: PasswordCost,
     even_time: EvenTime,
     /// Closed when the pool stops.
@@ -119,14 +119,14 @@ pub struct Permit(OwnedSemaphorePermit);
 
 /// How the pool is asked.
 pub struct HashingPool {
-    common: Arc<Common>,
+    common: Arc<PoolState>,
     /// Jobs are sent under this lock, so that none is sent while the queue is being torn down:
     /// it could be lost there, with its caller waiting for ever.
-    running: Mutex<Option<Running>>,
+    running: Mutex<Option<PoolHandle>>,
 }
 
 /// The way to the workers and to the thread of their `System`; dropping it asks them to end.
-struct Running {
+struct PoolHandle {
     workers: Addr<Worker>,
     stop: oneshot::Sender<()>,
     gone: oneshot::Receiver<()>,
@@ -137,7 +137,7 @@ impl HashingPool {
     /// Starts the threads; fails where the machine gives none.
     pub fn start(options: HashingOptions) -> io::Result<Self> {
         let workers = options.workers.max(1);
-        let common = Arc::new(Common {
+        let common = Arc::new(PoolState {
             cost: options.cost,
             even_time: EvenTime::default(),
             permits: Arc::new(Semaphore::new(workers + options.waiting)),
@@ -153,7 +153,7 @@ impl HashingPool {
             let _ = depart.send(());
         })?;
         let workers = announced.recv().map_err(|_| io::Error::other("no thread could hash"))?;
-        let running = Mutex::new(Some(Running { workers, stop, gone, handle }));
+        let running = Mutex::new(Some(PoolHandle { workers, stop, gone, handle }));
         Ok(Self { common, running })
     }
 
@@ -245,7 +245,7 @@ impl HashingPool {
 
     pub fn vitals(&self) -> Vitals {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let Common { tally, permits, shelf, .. } = &*self.common;
+        let PoolState { tally, permits, shelf, .. } = &*self.common;
         Vitals {
             busy: read(&tally.busy),
             free: permits.available_permits(),
@@ -260,7 +260,9 @@ impl HashingPool {
     /// Lets running jobs finish, refuses those that wait, and returns when every thread has ended.
     pub async fn stop(&self) {
         self.common.permits.close();
-        let Some(Running { workers, stop, gone, handle }) = self.running().take() else { return };
+        let Some(PoolHandle { workers, stop, gone, handle }) = self.running().take() else {
+            return;
+        };
         drop((workers, stop));
         let _ = gone.await;
         // By now it has nothing left to do but return.
@@ -269,7 +271,7 @@ impl HashingPool {
         }
     }
 
-    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+    fn running(&self) -> MutexGuard<'_, Option<PoolHandle>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -282,7 +284,7 @@ impl Drop for HashingPool {
     }
 }
 
-impl Common {
+impl PoolState {
     /// Says what came of it, when it was begun, and how long after that a failure may be told.
     fn verify_or_decoy(
         &self,

@@ -1,6 +1,6 @@
 //! The host of one kind: supervises its entities and lets the idle ones rest.
 
-use super::kind_shared::KindShared;
+use super::kind_shared::KindContext;
 use crate::domain::Machine;
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
 use std::{marker::PhantomData, sync::Arc, time::Duration};
@@ -14,7 +14,7 @@ impl<M> Host<M> {
 }
 
 pub(super) struct HostState<M: Machine> {
-    shared: Arc<KindShared<M>>,
+    shared: Arc<KindContext<M>>,
     idle_policy: IdlePolicy,
     myself: ActorCell,
 }
@@ -45,7 +45,7 @@ pub(super) struct Sweep;
 impl<M: Machine> Actor for Host<M> {
     type Msg = Sweep;
     type State = HostState<M>;
-    type Arguments = (Arc<KindShared<M>>, IdlePolicy);
+    type Arguments = (Arc<KindContext<M>>, IdlePolicy);
 
     async fn pre_start(
         &self,

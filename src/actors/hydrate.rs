@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// An entity as it was read; version 0 and the machine's default where there was no row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hydrated<M> {
+pub struct EntitySnapshot<M> {
     pub machine: M,
     pub version: i64,
 }
@@ -38,15 +38,18 @@ impl From<ReadError> for HydrateError {
 }
 
 /// Reads the entity `id` as it is stored now.
-pub async fn hydrate<M: Machine>(store: &Store, id: &str) -> Result<Hydrated<M>, HydrateError> {
+pub async fn hydrate<M: Machine>(
+    store: &Store,
+    id: &str,
+) -> Result<EntitySnapshot<M>, HydrateError> {
     match store.load(M::KIND, id).await? {
         Some(row) => parse(id, &row),
-        None => Ok(Hydrated { machine: M::default(), version: 0 }),
+        None => Ok(EntitySnapshot { machine: M::default(), version: 0 }),
     }
 }
 
 /// An entry of a list with its place in it.
-pub struct Placed<M> {
+pub struct ListEntry<M> {
     pub rank: String,
     pub id: String,
     pub machine: M,
@@ -58,11 +61,11 @@ pub async fn hydrate_page<M: Machine>(
     (list, owner): (&str, &str),
     after: (&str, &str),
     most: u32,
-) -> Result<Vec<Placed<M>>, HydrateError> {
+) -> Result<Vec<ListEntry<M>>, HydrateError> {
     let page = store.list(list, owner, after, most).await?;
     let placed = |ListRow { rank, id, row, .. }: ListRow| {
-        let Hydrated { machine, .. } = parse(&id, &row)?;
-        Ok(Placed { rank, id, machine })
+        let EntitySnapshot { machine, .. } = parse(&id, &row)?;
+        Ok(ListEntry { rank, id, machine })
     };
     page.into_iter().map(placed).collect()
 }
@@ -73,11 +76,11 @@ pub async fn hydrate_page_of_all<M: Machine>(
     list: &str,
     after: (&str, &str, &str),
     most: u32,
-) -> Result<Vec<(String, Placed<M>)>, HydrateError> {
+) -> Result<Vec<(String, ListEntry<M>)>, HydrateError> {
     let page = store.list_of_all(list, after, most).await?;
     let placed = |(owner, ListRow { rank, id, row, .. }): (String, ListRow)| {
-        let Hydrated { machine, .. } = parse(&id, &row)?;
-        Ok((owner, Placed { rank, id, machine }))
+        let EntitySnapshot { machine, .. } = parse(&id, &row)?;
+        Ok((owner, ListEntry { rank, id, machine }))
     };
     page.into_iter().map(placed).collect()
 }
@@ -88,11 +91,11 @@ pub fn hydrate_row<M: Machine>(id: &str, row: &Row) -> Result<M, HydrateError> {
 }
 
 /// Parses a row that was read, unless a newer binary wrote it.
-pub(super) fn parse<M: Machine>(id: &str, row: &Row) -> Result<Hydrated<M>, HydrateError> {
+pub(super) fn parse<M: Machine>(id: &str, row: &Row) -> Result<EntitySnapshot<M>, HydrateError> {
     let Row { version, ref state, revision } = *row;
     let read = || serde_json::from_str(state);
     let machine = parsed((M::KIND, id), (revision, M::REVISION), read)?;
-    Ok(Hydrated { machine, version })
+    Ok(EntitySnapshot { machine, version })
 }
 
 /// Has a stored state parsed, unless a newer binary wrote it.
@@ -122,7 +125,7 @@ mod tests {
     #[test]
     fn a_row_of_a_newer_revision_is_refused_though_it_would_parse() {
         let known = parse::<SigningKeys>("x", &row(SigningKeys::REVISION, r#"{"keys":[]}"#));
-        assert_eq!(known.unwrap(), Hydrated { machine: SigningKeys::default(), version: 7 });
+        assert_eq!(known.unwrap(), EntitySnapshot { machine: SigningKeys::default(), version: 7 });
         let newer = parse::<SigningKeys>("x", &row(SigningKeys::REVISION + 1, r#"{"keys":[]}"#));
         assert!(matches!(newer, Err(HydrateError::TooNew { kind: "signing_keys", .. })));
     }

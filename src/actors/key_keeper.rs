@@ -7,7 +7,7 @@
 use super::{
     entities::Entities,
     failure::{Failure, causes},
-    hydrate::{HydrateError, Hydrated, hydrate},
+    hydrate::{EntitySnapshot, HydrateError, hydrate},
     services::Services,
     wake::send_on_signal,
 };
@@ -194,7 +194,7 @@ impl KeeperState {
         keys.ask(&context, INSTALLATION, observe).await.map_err(KeeperError::Publish)?;
         let advance = Command::Advance { held: held.clone(), published_for, retired_for };
         keys.ask(&context, INSTALLATION, advance).await.map_err(KeeperError::Advance)?;
-        let Hydrated { machine, version } = hydrate(&services.store, INSTALLATION).await?;
+        let EntitySnapshot { machine, version } = hydrate(&services.store, INSTALLATION).await?;
         let made_of = Some((version, held));
         // Readers of the snapshot may keep what they derived from it until it changes.
         if self.made_of != made_of {

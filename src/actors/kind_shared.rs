@@ -14,7 +14,7 @@ use crate::domain::Machine;
 use ractor::{ActorCell, ActorRef, ActorRuntime};
 use std::sync::{Arc, PoisonError, RwLock};
 
-pub(super) struct KindShared<M: Machine> {
+pub(super) struct KindContext<M: Machine> {
     pub(super) services: Arc<Services>,
     pub(super) directory: Directory<M>,
     pub(super) newborns: NewbornCache<M>,
@@ -24,7 +24,7 @@ pub(super) struct KindShared<M: Machine> {
     host: RwLock<Option<ActorCell>>,
 }
 
-impl<M: Machine> KindShared<M> {
+impl<M: Machine> KindContext<M> {
     pub(super) fn new(services: Arc<Services>) -> Self {
         Self {
             services,

@@ -38,19 +38,19 @@ pub(super) enum Outcome<M: Machine> {
 
 /// The message of an entity's actor.
 pub(super) struct Envelope<M: Machine> {
-    unopened: Option<Unopened<M>>,
+    unopened: Option<EnvelopeContent<M>>,
     load: Arc<Load>,
     sent: Stopwatch,
 }
 
-pub(super) struct Unopened<M: Machine> {
+pub(super) struct EnvelopeContent<M: Machine> {
     pub(super) request: Request<M>,
     pub(super) permit: Permit,
     pub(super) reply: oneshot::Sender<Outcome<M>>,
 }
 
 impl<M: Machine> Envelope<M> {
-    pub(super) fn new(unopened: Unopened<M>, load: Arc<Load>) -> Self {
+    pub(super) fn new(unopened: EnvelopeContent<M>, load: Arc<Load>) -> Self {
         Self { unopened: Some(unopened), load, sent: Stopwatch::start() }
     }
 
@@ -61,7 +61,7 @@ impl<M: Machine> Envelope<M> {
 
     /// Takes out the request to begin it, unless its caller has gone.
     pub(super) fn open(mut self) -> Option<(Request<M>, Port<M>)> {
-        let Unopened { request, permit, reply } = self.unopened.take()?;
+        let EnvelopeContent { request, permit, reply } = self.unopened.take()?;
         if reply.is_closed() {
             return None;
         }
@@ -72,7 +72,7 @@ impl<M: Machine> Envelope<M> {
 
 impl<M: Machine> Drop for Envelope<M> {
     fn drop(&mut self) {
-        if let Some(Unopened { request, permit, reply }) = self.unopened.take() {
+        if let Some(EnvelopeContent { request, permit, reply }) = self.unopened.take() {
             let _ = reply.send(Outcome::Returned(request, permit));
         }
         self.load.release();

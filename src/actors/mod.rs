@@ -60,12 +60,13 @@ mod tree;
 mod view;
 mod wake;
 
-pub use domain_holders::{DomainHolders, Vouching};
+pub use domain_holders::{DomainHolder, DomainHolders};
 pub use domain_records::DomainRecords;
 pub use entities::Entities;
-pub use failure::{Answer, Failure, Replied};
+pub use failure::{Answer, Failure, VersionedReply};
 pub use hydrate::{
-    HydrateError, Hydrated, Placed, hydrate, hydrate_page, hydrate_page_of_all, hydrate_row,
+    EntitySnapshot, HydrateError, ListEntry, hydrate, hydrate_page, hydrate_page_of_all,
+    hydrate_row,
 };
 pub use janitor::{JanitorOptions, LOG_HEADS, export_log_heads};
 pub use key_backing::key_backing;
@@ -77,7 +78,7 @@ pub use multi_commit::{MultiCommit, MultiCommits};
 // What a commit of several entities may answer.
 pub use crate::store::CommitError;
 pub use organization_export::OrganizationExport;
-pub use outbox::{Courier, Couriers, Delivering, OutboxMessage, Undelivered};
+pub use outbox::{Courier, Couriers, DeliveryFailure, DeliveryFuture, OutboxMessage};
 pub use outbox_metrics::TopicReport;
 pub use read_set::ReadSet;
 pub use repeated_work::RepeatedWork;

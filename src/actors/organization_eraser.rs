@@ -9,7 +9,7 @@
 
 use super::{
     RepeatedWork,
-    batches::{Batches, BrokenOff, Pages, read},
+    batches::{BatchInterruption, Batches, Pages, read},
     eraser::is_due,
     services::Services,
 };
@@ -64,7 +64,9 @@ async fn erase_due(services: &Arc<Services>) {
         match erase(services, id).await {
             Ok(()) => tracing::info!(organization = id, "an organization was erased"),
             // Another node is at work.
-            Err(BrokenOff::NotDue | BrokenOff::NotCommitted(CommitError::Conflict)) => {}
+            Err(
+                BatchInterruption::NotDue | BatchInterruption::NotCommitted(CommitError::Conflict),
+            ) => {}
             Err(error) => {
                 tracing::warn!(%error, organization = id, "an organization could not be erased");
             }
@@ -72,22 +74,24 @@ async fn erase_due(services: &Arc<Services>) {
     }
 }
 
-async fn erase(services: &Arc<Services>, slug: &str) -> Result<(), BrokenOff> {
+async fn erase(services: &Arc<Services>, slug: &str) -> Result<(), BatchInterruption> {
     let mut lease = super::MultiCommit::new(services.clone(), Context::node());
     let begun = lease.decide::<Organization>(slug, &Command::BeginErasure).await?;
-    begun.map_err(|_| BrokenOff::NotDue)?;
+    begun.map_err(|_| BatchInterruption::NotDue)?;
     lease.commit().await?;
     for _ in 1..TRIES {
         match erase_leased(services, slug).await {
             // Something has ended by itself meanwhile: the rest is looked at anew.
-            Err(BrokenOff::NotCommitted(CommitError::Conflict | CommitError::Unmet { .. })) => {}
+            Err(BatchInterruption::NotCommitted(
+                CommitError::Conflict | CommitError::Unmet { .. },
+            )) => {}
             done => return done,
         }
     }
     erase_leased(services, slug).await
 }
 
-async fn erase_leased(services: &Arc<Services>, slug: &str) -> Result<(), BrokenOff> {
+async fn erase_leased(services: &Arc<Services>, slug: &str) -> Result<(), BatchInterruption> {
     let batches = Batches::begin(services, slug, Some(Command::ContinueErasure)).await?;
     let mut erasure = Erasure { services, slug, batches };
     erasure.end_all::<ApiKey>(API_KEYS, &api_key::Command::Erase).await?;
@@ -116,12 +120,12 @@ impl Erasure<'_> {
         &mut self,
         list: &'static str,
         command: &M::Command,
-    ) -> Result<(), BrokenOff> {
+    ) -> Result<(), BatchInterruption> {
         self.batches.end_listed::<M>((list, self.slug), command).await
     }
 
     /// Removes the connections, and before each what rests on it.
-    async fn connections(&mut self) -> Result<(), BrokenOff> {
+    async fn connections(&mut self) -> Result<(), BatchInterruption> {
         let mut connections = Pages::of(self.services, CONNECTIONS, self.slug);
         loop {
             let page = connections.next().await?;
@@ -137,7 +141,7 @@ impl Erasure<'_> {
         }
     }
 
-    async fn identities(&mut self, connection: &str) -> Result<(), BrokenOff> {
+    async fn identities(&mut self, connection: &str) -> Result<(), BatchInterruption> {
         let unlink = external_identity::Command::Unlink { cause: Cause::OrganizationErasure };
         let mut identities = Pages::of(self.services, CONNECTION_IDENTITIES, connection);
         loop {
@@ -155,7 +159,7 @@ impl Erasure<'_> {
     }
 
     /// Removes the memberships, and before each what its person has granted for the organization.
-    async fn members(&mut self) -> Result<(), BrokenOff> {
+    async fn members(&mut self) -> Result<(), BatchInterruption> {
         let mut members = Pages::of(self.services, MEMBERS, self.slug);
         loop {
             let page = members.next().await?;
@@ -173,7 +177,7 @@ impl Erasure<'_> {
     }
 
     /// Ends what an account has granted and consented to for this organization; what is for others stays.
-    async fn granted(&mut self, account: &str) -> Result<(), BrokenOff> {
+    async fn granted(&mut self, account: &str) -> Result<(), BatchInterruption> {
         for list in [FAMILIES, HELD_BY_OTHERS, CONSENTS] {
             let mut pages = Pages::of(self.services, list, account);
             loop {
@@ -189,7 +193,7 @@ impl Erasure<'_> {
         Ok(())
     }
 
-    async fn end_grant(&mut self, list: &str, entry: &ListRow) -> Result<(), BrokenOff> {
+    async fn end_grant(&mut self, list: &str, entry: &ListRow) -> Result<(), BatchInterruption> {
         if list == CONSENTS {
             let Consent::Given { parties, .. } = read(entry)? else { return Ok(()) };
             if parties.organization.as_deref() == Some(self.slug) {

@@ -5,7 +5,7 @@
 
 use super::{
     HydrateError,
-    hydrate::{Placed, hydrate, hydrate_page},
+    hydrate::{ListEntry, hydrate, hydrate_page},
     read_set::ReadSet,
 };
 use crate::{
@@ -133,7 +133,7 @@ impl OrganizationExport {
             }
             _ => (self.part, self.after) = (next, Default::default()),
         }
-        Ok(page.into_iter().map(|Placed { machine, .. }| machine).collect())
+        Ok(page.into_iter().map(|ListEntry { machine, .. }| machine).collect())
     }
 }
 

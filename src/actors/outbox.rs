@@ -13,7 +13,7 @@ mod turns;
 
 use super::{
     failure::causes,
-    outbox_metrics::{OutboxMetrics, Settled},
+    outbox_metrics::{DeliveryOutcome, OutboxMetrics},
     services::Services,
     wake::send_on_signal,
 };
@@ -24,10 +24,10 @@ use crate::{
 };
 use delivery::Delivery;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use rests::Resting;
+use rests::RestState;
 use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, task::JoinSet, time::timeout};
-use turns::{Place, Turns, UnderWay};
+use turns::{CurrentDeliveries, Place, Turns};
 
 /// How long deliveries under way are waited for when the outbox stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -59,7 +59,7 @@ pub struct OutboxMessage {
 
 /// Why a message was not delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Undelivered {
+pub enum DeliveryFailure {
     /// Another try may succeed.
     Later(String),
     /// Nothing of this queue can be delivered for so long, or for as long as it has been failing: its endpoint fails.
@@ -70,11 +70,12 @@ pub enum Undelivered {
     Never(String),
 }
 
-pub type Delivering<'a> = Pin<Box<dyn Future<Output = Result<(), Undelivered>> + Send + 'a>>;
+pub type DeliveryFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<(), DeliveryFailure>> + Send + 'a>>;
 
 /// Carries messages of one topic.
 pub trait Courier: Send + Sync {
-    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a>;
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> DeliveryFuture<'a>;
 
     /// Tells whether a queue that rests must rest on, by its key; asked now and then while messages wait in it.
     fn must_rest<'a>(&'a self, queue: &'a str) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {
@@ -249,7 +250,7 @@ impl OutboxState {
                 for (topic, count) in dropped {
                     tracing::error!(topic, count, "messages have expired undelivered");
                     for _ in 0..count {
-                        metrics.settled(&topic, Settled::Dropped);
+                        metrics.settled(&topic, DeliveryOutcome::Dropped);
                     }
                 }
             }
@@ -285,7 +286,7 @@ impl OutboxState {
             let delivery = self.delivery.clone();
             delivery.metrics.begin(&message.lane.topic);
             let (outbox, metrics) = (myself.clone(), delivery.metrics.clone());
-            let done = Done { outbox, metrics, place };
+            let done = DeliveryGuard { outbox, metrics, place };
             self.deliveries.spawn(async move {
                 delivery.deliver_and_settle(message).await;
                 drop(done);
@@ -320,7 +321,7 @@ impl OutboxState {
         &mut self,
         lane: &OutboxLane,
         (most, now): (usize, Timestamp),
-        planned: &mut UnderWay,
+        planned: &mut CurrentDeliveries,
     ) -> Result<Vec<DueMessage>, ReadError> {
         let queues = self.queues(lane, (most, now), planned).await?;
         let mut chosen: Vec<DueMessage> = Vec::new();
@@ -345,7 +346,7 @@ impl OutboxState {
         &mut self,
         lane: &OutboxLane,
         (most, now): (usize, Timestamp),
-        planned: &mut UnderWay,
+        planned: &mut CurrentDeliveries,
     ) -> Result<Vec<String>, ReadError> {
         let mut queues: Vec<String> = Vec::new();
         let (mut after, mut is_around, mut questions) = (self.turns.cursor(lane), false, QUESTIONS);
@@ -389,8 +390,8 @@ impl OutboxState {
     ) -> bool {
         let Delivery { rests, couriers, .. } = &self.delivery;
         match rests.queue_rests(lane, queue, now) {
-            Resting::No => false,
-            Resting::Perhaps if *questions > 0 => {
+            RestState::No => false,
+            RestState::Perhaps if *questions > 0 => {
                 *questions -= 1;
                 let Some(courier) = couriers.get(lane.topic.as_str()) else { return true };
                 let must_rest = courier.must_rest(queue).await;
@@ -399,19 +400,19 @@ impl OutboxState {
                 }
                 must_rest
             }
-            Resting::Perhaps | Resting::Yes => true,
+            RestState::Perhaps | RestState::Yes => true,
         }
     }
 }
 
 /// Reports back when dropped, so that a courier that panics is no longer counted.
-struct Done {
+struct DeliveryGuard {
     outbox: ActorRef<Message>,
     metrics: Arc<OutboxMetrics>,
     place: Place,
 }
 
-impl Drop for Done {
+impl Drop for DeliveryGuard {
     fn drop(&mut self) {
         self.metrics.end(self.place.topic());
         let _ = self.outbox.send_message(Message::Settled(self.place.clone()));

@@ -39,7 +39,7 @@ pub struct TopicReport {
 
 /// What became of a try.
 #[derive(Clone, Copy)]
-pub(super) enum Settled {
+pub(super) enum DeliveryOutcome {
     Delivered,
     Deferred,
     Dropped,
@@ -58,12 +58,12 @@ impl OutboxMetrics {
         known.map(|(_, counts)| counts)
     }
 
-    pub(super) fn settled(&self, topic: &str, settled: Settled) {
+    pub(super) fn settled(&self, topic: &str, settled: DeliveryOutcome) {
         let Some(counts) = self.of(topic) else { return };
         let count = match settled {
-            Settled::Delivered => &counts.delivered,
-            Settled::Deferred => &counts.deferred,
-            Settled::Dropped => &counts.dropped,
+            DeliveryOutcome::Delivered => &counts.delivered,
+            DeliveryOutcome::Deferred => &counts.deferred,
+            DeliveryOutcome::Dropped => &counts.dropped,
         };
         count.fetch_add(1, Relaxed);
     }
@@ -122,9 +122,9 @@ mod tests {
     #[test]
     fn what_no_courier_carries_is_counted_under_one_label() {
         let metrics = OutboxMetrics::new(["sms", "mail"].into_iter());
-        metrics.settled("mail", Settled::Delivered);
-        metrics.settled("anything", Settled::Dropped);
-        metrics.settled("something", Settled::Deferred);
+        metrics.settled("mail", DeliveryOutcome::Delivered);
+        metrics.settled("anything", DeliveryOutcome::Dropped);
+        metrics.settled("something", DeliveryOutcome::Deferred);
         for topic in ["mail", "mail", "anything"] {
             metrics.begin(topic);
         }

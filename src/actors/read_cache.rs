@@ -22,7 +22,7 @@ const GENERATION: usize = 600;
 
 /// Values by key, each with the time since its reading began; clones share them.
 pub(super) struct ReadCache<V> {
-    shared: Arc<Shared<V>>,
+    shared: Arc<CacheState<V>>,
 }
 
 impl<V> Clone for ReadCache<V> {
@@ -31,7 +31,7 @@ impl<V> Clone for ReadCache<V> {
     }
 }
 
-struct Shared<V> {
+struct CacheState<V> {
     parts: [Mutex<Part<V>>; PARTS],
     clock: Arc<dyn Clock>,
     hasher: RandomState,
@@ -61,7 +61,7 @@ impl<V: Clone + Send + Sync + 'static> ReadCache<V> {
         let begun = clock.monotonic();
         let parts = std::array::from_fn(|_| Mutex::new(Part::new(begun)));
         let hasher = RandomState::new();
-        Self { shared: Arc::new(Shared { parts, clock, hasher, weight }) }
+        Self { shared: Arc::new(CacheState { parts, clock, hasher, weight }) }
     }
 
     /// Returns the value of `key` as it was less than a second ago; `read` reads it if none is kept.
@@ -87,7 +87,7 @@ impl<V: Clone + Send + Sync + 'static> ReadCache<V> {
     {
         let clock = &*self.shared.clock;
         let asked = clock.monotonic();
-        let taking_part = TakingPart { cache: self, key, reading: self.part(key).reading(key) };
+        let taking_part = ReadingWaiter { cache: self, key, reading: self.part(key).reading(key) };
         let reading = taking_part.reading.get_or_init(|| CachedValue::read(clock, read()));
         let CachedValue { value, since } = reading.await.clone()?;
         // The shared reading may have begun long before this caller asked.
@@ -123,7 +123,7 @@ impl<V: Clone + Send + Sync + 'static> ReadCache<V> {
 
 impl<V> ReadCache<V> {
     fn part(&self, key: &str) -> MutexGuard<'_, Part<V>> {
-        let Shared { parts, hasher, .. } = &*self.shared;
+        let CacheState { parts, hasher, .. } = &*self.shared;
         let number = usize::try_from(hasher.hash_one(key) % PARTS as u64).unwrap_or(0);
         parts[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -168,13 +168,13 @@ impl<V: Clone> Part<V> {
 
 /// A caller that waits for a reading; the first who leaves after its end keeps the value, and the last who leaves
 /// before it, as callers do that are given up on, takes it away.
-struct TakingPart<'a, V: Clone + Send + Sync + 'static> {
+struct ReadingWaiter<'a, V: Clone + Send + Sync + 'static> {
     cache: &'a ReadCache<V>,
     key: &'a str,
     reading: Reading<V>,
 }
 
-impl<V: Clone + Send + Sync + 'static> Drop for TakingPart<'_, V> {
+impl<V: Clone + Send + Sync + 'static> Drop for ReadingWaiter<'_, V> {
     fn drop(&mut self) {
         let mut part = self.cache.part(self.key);
         // Given up while the part is locked, so that of two who leave the second knows that it is the last.
@@ -189,7 +189,7 @@ impl<V: Clone + Send + Sync + 'static> Drop for TakingPart<'_, V> {
         }
         part.readings.remove(self.key);
         if let Some(Ok(aged)) = reading.get() {
-            let Shared { weight, clock, .. } = &*self.cache.shared;
+            let CacheState { weight, clock, .. } = &*self.cache.shared;
             part.keep(self.key, (aged.clone(), weight(&aged.value)), clock.monotonic());
         }
     }

@@ -3,14 +3,14 @@
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-type Working = Pin<Box<dyn Future<Output = ()> + Send>>;
+type TurnFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// What is done, and how often. One turn is over before the next begins.
 #[derive(Clone)]
 pub struct RepeatedWork {
     pub name: &'static str,
     pub every: Duration,
-    pub turn: Arc<dyn Fn() -> Working + Send + Sync>,
+    pub turn: Arc<dyn Fn() -> TurnFuture + Send + Sync>,
 }
 
 pub(super) struct Repeater;

@@ -7,7 +7,7 @@
 
 use super::{
     HydrateError, MultiCommit,
-    hydrate::{Placed, hydrate, hydrate_page},
+    hydrate::{ListEntry, hydrate, hydrate_page},
     services::Services,
 };
 use crate::{
@@ -89,11 +89,11 @@ async fn step(services: &Arc<Services>) -> Result<Progress, SettleError> {
 /// Widens the roles of some organizations; after the last of them the names are ours.
 async fn widen(services: &Arc<Services>, opening: &Opening) -> Result<Progress, SettleError> {
     let after = (&*opening.after, &*opening.after);
-    let page: Vec<Placed<Organization>> =
+    let page: Vec<ListEntry<Organization>> =
         hydrate_page(&services.store, (ORGANIZATIONS, ""), after, MOST_ORGANIZATIONS).await?;
     let mut commit = MultiCommit::new(services.clone(), Context::node());
     let widen = organization::Command::widen_administrators(&opening.names);
-    for Placed { id, .. } in &page {
+    for ListEntry { id, .. } in &page {
         // It is refused by none.
         let _widened = commit.decide::<Organization>(id, &widen).await?;
     }
@@ -125,7 +125,7 @@ async fn finish(commit: MultiCommit) -> Result<Progress, SettleError> {
 
 /// Lists the names that are in use for something of the operator's.
 async fn in_use(store: &Store, names: &ReservedNames) -> Result<BTreeSet<String>, HydrateError> {
-    let mut found = Found::default();
+    let mut found = FoundNames::default();
     let mut resources = Pages::<Resource>::of(store, RESOURCES, "");
     while let Some(page) = resources.next().await? {
         for known in page.iter().filter_map(|one| one.machine.known()) {
@@ -155,9 +155,9 @@ async fn in_use(store: &Store, names: &ReservedNames) -> Result<BTreeSet<String>
 
 /// The names that were found.
 #[derive(Default)]
-struct Found(BTreeSet<String>);
+struct FoundNames(BTreeSet<String>);
 
-impl Found {
+impl FoundNames {
     fn extend<'a>(&mut self, permissions: impl Iterator<Item = &'a Permission>) {
         let late = |one: &Permission| {
             RESERVED_LATE.into_iter().find(|name| name.eq_ignore_ascii_case(one.resource()))
@@ -181,7 +181,7 @@ impl<'a, M: Machine> Pages<'a, M> {
         Self { store, of: (list, owner.to_owned()), after, entries: PhantomData }
     }
 
-    async fn next(&mut self) -> Result<Option<Vec<Placed<M>>>, HydrateError> {
+    async fn next(&mut self) -> Result<Option<Vec<ListEntry<M>>>, HydrateError> {
         let Some((rank, id)) = self.after.take() else { return Ok(None) };
         let of = (self.of.0, &*self.of.1);
         let page = hydrate_page::<M>(self.store, of, (&rank, &id), PAGE).await?;

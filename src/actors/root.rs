@@ -14,12 +14,12 @@ use std::{
 };
 use tokio::sync::{oneshot, watch};
 
-type Starting = Pin<Box<dyn Future<Output = Result<ActorCell, SpawnErr>> + Send>>;
+type StartFuture = Pin<Box<dyn Future<Output = Result<ActorCell, SpawnErr>> + Send>>;
 
 /// How to start a child, again and again.
 pub(super) struct Child {
     pub(super) name: &'static str,
-    pub(super) start: Box<dyn Fn(ActorCell) -> Starting + Send + Sync>,
+    pub(super) start: Box<dyn Fn(ActorCell) -> StartFuture + Send + Sync>,
 }
 
 impl Child {
@@ -28,7 +28,7 @@ impl Child {
         name: &'static str,
         make: impl Fn() -> (A, A::Arguments) + Send + Sync + 'static,
     ) -> Self {
-        let start = move |supervisor: ActorCell| -> Starting {
+        let start = move |supervisor: ActorCell| -> StartFuture {
             let (actor, arguments) = make();
             Box::pin(async move {
                 let spawned = Actor::spawn_linked(None, actor, arguments, supervisor).await;
@@ -80,11 +80,11 @@ impl Restarts {
 
 pub(super) struct RootState {
     arguments: RootArguments,
-    children: Vec<Supervised>,
+    children: Vec<SupervisedChild>,
     closing: bool,
 }
 
-struct Supervised {
+struct SupervisedChild {
     child: Child,
     actor: Option<ActorId>,
     deaths: VecDeque<Timestamp>,
@@ -114,7 +114,7 @@ impl Actor for Root {
                 let started = (child.start)(myself.get_cell()).await;
                 let actor = started.as_ref().ok().map(ActorCell::get_id);
                 if actor.is_some() {
-                    state.children.push(Supervised { child, actor, deaths: VecDeque::new() });
+                    state.children.push(SupervisedChild { child, actor, deaths: VecDeque::new() });
                 }
                 let _ = reply.send(started.map(drop));
             }

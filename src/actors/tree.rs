@@ -9,7 +9,7 @@ use super::{
     host::{Host, IdlePolicy},
     janitor::{Janitor, JanitorOptions},
     key_keeper::{KeeperArguments, KeyKeeper, KeyOptions, KeySnapshot, ReadFolder},
-    kind_shared::KindShared,
+    kind_shared::KindContext,
     metrics::KindReport,
     multi_commit::{MultiCommit, MultiCommits},
     organization_eraser,
@@ -136,7 +136,7 @@ impl Tree {
 
     /// Hosts the entities of a kind and returns how to ask them.
     pub async fn host<M: Machine>(&self) -> Result<Entities<M>, StartError> {
-        let shared = Arc::new(KindShared::<M>::new(self.services.clone()));
+        let shared = Arc::new(KindContext::<M>::new(self.services.clone()));
         {
             // Two hosts of a kind would give an entity two owners.
             let mut hosted = self.hosted.lock().unwrap_or_else(PoisonError::into_inner);

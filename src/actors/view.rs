@@ -5,7 +5,7 @@
 //! for [`View::at_version`].
 
 use super::{
-    hydrate::{HydrateError, Hydrated, hydrate, parse},
+    hydrate::{EntitySnapshot, HydrateError, hydrate, parse},
     read_cache::ReadCache,
     services::Services,
 };
@@ -53,7 +53,7 @@ type Lists<M> = ReadCache<Arc<[Entry<M>]>>;
 /// Reads the entities of one kind; clones share what was read.
 pub struct View<M: Machine> {
     services: Arc<Services>,
-    entities: ReadCache<Arc<Hydrated<M>>>,
+    entities: ReadCache<Arc<EntitySnapshot<M>>>,
     /// Few views read lists.
     lists: Arc<OnceLock<Lists<M>>>,
 }
@@ -72,12 +72,16 @@ impl<M: Machine> View<M> {
     }
 
     /// Returns an entity as it was less than a second ago.
-    pub async fn look(&self, id: &str) -> Result<Arc<Hydrated<M>>, HydrateError> {
+    pub async fn look(&self, id: &str) -> Result<Arc<EntitySnapshot<M>>, HydrateError> {
         self.entities.get(id, || self.peek(id)).await
     }
 
     /// Returns an entity as it is now, where `anew`; else as it was less than a second ago.
-    pub async fn look_if(&self, anew: bool, id: &str) -> Result<Arc<Hydrated<M>>, HydrateError> {
+    pub async fn look_if(
+        &self,
+        anew: bool,
+        id: &str,
+    ) -> Result<Arc<EntitySnapshot<M>>, HydrateError> {
         if anew { self.look_anew(id).await } else { self.look(id).await }
     }
 
@@ -87,12 +91,12 @@ impl<M: Machine> View<M> {
     }
 
     /// Returns an entity as it is now, and keeps nothing of it.
-    pub async fn peek(&self, id: &str) -> Result<Arc<Hydrated<M>>, HydrateError> {
+    pub async fn peek(&self, id: &str) -> Result<Arc<EntitySnapshot<M>>, HydrateError> {
         hydrate(&self.services.store, id).await.map(Arc::new)
     }
 
     /// Returns an entity as it is now.
-    pub async fn look_anew(&self, id: &str) -> Result<Arc<Hydrated<M>>, HydrateError> {
+    pub async fn look_anew(&self, id: &str) -> Result<Arc<EntitySnapshot<M>>, HydrateError> {
         // Boxed: most callers of `at_version` end before it, and should not carry it.
         Box::pin(self.entities.renew(id, self.peek(id))).await
     }
@@ -102,7 +106,7 @@ impl<M: Machine> View<M> {
         &self,
         id: &str,
         version: i64,
-    ) -> Result<Arc<Hydrated<M>>, HydrateError> {
+    ) -> Result<Arc<EntitySnapshot<M>>, HydrateError> {
         match self.entities.kept(id).filter(|kept| kept.version == version) {
             Some(kept) => Ok(kept),
             None => self.look_anew(id).await,
@@ -234,7 +238,7 @@ impl<M: Machine> View<M> {
 
 fn entry<M: Machine>(listed: ListRow) -> Result<Entry<M>, HydrateError> {
     let ListRow { id, row, .. } = listed;
-    let Hydrated { machine, version } = parse(&id, &row)?;
+    let EntitySnapshot { machine, version } = parse(&id, &row)?;
     Ok(Entry { id, machine, version })
 }
 

@@ -14,7 +14,7 @@ mod ping;
 pub use ping::{PingCourier, PingMeans};
 
 use crate::{
-    actors::{Courier, Delivering, KeySnapshot, OutboxMessage, Undelivered, View},
+    actors::{Courier, DeliveryFailure, DeliveryFuture, KeySnapshot, OutboxMessage, View},
     crypto::PairwiseSubjects,
     domain::{
         Clock,
@@ -62,7 +62,7 @@ impl LogoutCourier {
         let _ = self.means.set(means);
     }
 
-    async fn tell(&self, message: &OutboxMessage) -> Result<(), Undelivered> {
+    async fn tell(&self, message: &OutboxMessage) -> Result<(), DeliveryFailure> {
         let ended = SessionEnded::read(&message.payload);
         let ended = ended.ok_or_else(|| never("it cannot be read"))?;
         let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
@@ -91,7 +91,7 @@ impl LogoutCourier {
         self.post(uri, &token).await
     }
 
-    async fn post(&self, uri: Url, token: &str) -> Result<(), Undelivered> {
+    async fn post(&self, uri: Url, token: &str) -> Result<(), DeliveryFailure> {
         let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
         // Plain http is registered for loopback alone.
         let request = Request::post(uri, format!("logout_token={token}"))
@@ -115,7 +115,7 @@ impl LogoutCourier {
 /// Waits for a client, and no longer than it may take; an address that must not be called never will be.
 async fn in_time<T>(
     call: impl Future<Output = Result<T, OutboundError>>,
-) -> Result<T, Undelivered> {
+) -> Result<T, DeliveryFailure> {
     let answered = timeout(TIME_LIMIT, call).await;
     let answered = answered.map_err(|_| fails("the client did not answer in time"))?;
     answered.map_err(|error| match error {
@@ -128,20 +128,20 @@ async fn in_time<T>(
 }
 
 /// The client takes nothing now: whatever else it is to be told waits.
-fn fails(why: &str) -> Undelivered {
-    Undelivered::QueueRests(None, why.to_owned())
+fn fails(why: &str) -> DeliveryFailure {
+    DeliveryFailure::QueueRests(None, why.to_owned())
 }
 
-fn later(why: &str) -> Undelivered {
-    Undelivered::Later(why.to_owned())
+fn later(why: &str) -> DeliveryFailure {
+    DeliveryFailure::Later(why.to_owned())
 }
 
-fn never(why: &str) -> Undelivered {
-    Undelivered::Never(why.to_owned())
+fn never(why: &str) -> DeliveryFailure {
+    DeliveryFailure::Never(why.to_owned())
 }
 
 impl Courier for LogoutCourier {
-    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> DeliveryFuture<'a> {
         Box::pin(self.tell(message))
     }
 }

@@ -9,7 +9,7 @@
 
 use super::{in_time, later, never};
 use crate::{
-    actors::{Courier, Delivering, OutboxMessage, Undelivered, View},
+    actors::{Courier, DeliveryFailure, DeliveryFuture, OutboxMessage, View},
     crypto::SharedVault,
     domain::{
         backchannel_request::{PING_PURPOSE, Ping, PingContent},
@@ -44,7 +44,7 @@ impl PingCourier {
         let _ = self.means.set(means);
     }
 
-    async fn ping(&self, message: &OutboxMessage) -> Result<(), Undelivered> {
+    async fn ping(&self, message: &OutboxMessage) -> Result<(), DeliveryFailure> {
         let ping = Ping::read(&message.payload).ok_or_else(|| never("it cannot be read"))?;
         let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
         let seen = means.clients.look(&ping.client_id).await;
@@ -58,7 +58,7 @@ impl PingCourier {
         self.post(uri, &content).await
     }
 
-    async fn post(&self, uri: Url, content: &PingContent) -> Result<(), Undelivered> {
+    async fn post(&self, uri: Url, content: &PingContent) -> Result<(), DeliveryFailure> {
         let bearer = HeaderValue::try_from(format!("Bearer {}", content.token));
         let mut bearer = bearer.map_err(|_| never("its token cannot be sent in a header"))?;
         bearer.set_sensitive(true);
@@ -83,7 +83,7 @@ fn open(vault: &SharedVault, ping: &Ping) -> Option<PingContent> {
 }
 
 impl Courier for PingCourier {
-    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> DeliveryFuture<'a> {
         Box::pin(self.ping(message))
     }
 }

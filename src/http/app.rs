@@ -19,7 +19,7 @@ mod views;
 
 use crate::{
     actors::{
-        DomainHolders, DomainRecords, HydrateError, Hydrated, MultiCommit, MultiCommits,
+        DomainHolders, DomainRecords, EntitySnapshot, HydrateError, MultiCommit, MultiCommits,
         OrganizationExport, ReadSet, StartError,
     },
     claims_hook::ClaimsHook,
@@ -91,7 +91,7 @@ pub struct Inner {
     pub(super) brands: BrandFiles,
     pub(super) alerts: AlertOptions,
     /// What tokens for `/api` are for.
-    pub(super) own_api: Arc<Hydrated<Resource>>,
+    pub(super) own_api: Arc<EntitySnapshot<Resource>>,
     pub(super) mailbox: Option<Arc<Mailbox>>,
     pub(super) vitals: Arc<Vitals>,
     pub(super) fixed: FixedContent,
@@ -136,9 +136,9 @@ fn means_of_passwords(system: &System, vitals: &Arc<Vitals>) -> PasswordDependen
 }
 
 /// Our own API as any other is read; it is no row (adr/0079).
-fn own_api(issuer: &str) -> Arc<Hydrated<Resource>> {
+fn own_api(issuer: &str) -> Arc<EntitySnapshot<Resource>> {
     let machine = Resource::Known(resource::Known::own_api(issuer));
-    Arc::new(Hydrated { machine, version: 0 })
+    Arc::new(EntitySnapshot { machine, version: 0 })
 }
 
 impl Deref for App {
@@ -253,19 +253,19 @@ impl App {
     }
 
     /// Returns a resource that is served by us and is no row.
-    pub(super) fn built_in(&self, audience: &str) -> Option<Arc<Hydrated<Resource>>> {
+    pub(super) fn built_in(&self, audience: &str) -> Option<Arc<EntitySnapshot<Resource>>> {
         if self.is_own_api(audience) {
             return Some(self.own_api.clone());
         }
         let slug = self.scim_organization(audience)?;
         let machine = Resource::Known(resource::Known::scim(&self.issuer, slug));
-        Some(Arc::new(Hydrated { machine, version: 0 }))
+        Some(Arc::new(EntitySnapshot { machine, version: 0 }))
     }
 
     /// Says which names are our own here, as it was a second ago at most.
     pub(super) async fn reserved_names(
         &self,
-    ) -> Result<Arc<Hydrated<ReservedNames>>, HydrateError> {
+    ) -> Result<Arc<EntitySnapshot<ReservedNames>>, HydrateError> {
         self.views.reserved_names.look(NAMES).await
     }
 
@@ -286,7 +286,9 @@ impl App {
     }
 
     /// Reads the installation as it is now: the sign-outs that there have been, and what is closed.
-    pub(super) async fn installation(&self) -> Result<Arc<Hydrated<Installation>>, HydrateError> {
+    pub(super) async fn installation(
+        &self,
+    ) -> Result<Arc<EntitySnapshot<Installation>>, HydrateError> {
         let found = self.store.liveness(&[(Installation::KIND, INSTALLATION_ID)]).await?;
         let version = found[0].map_or(0, |found| found.version);
         self.views.installation.at_version(INSTALLATION_ID, version).await

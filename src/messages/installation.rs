@@ -1,6 +1,6 @@
 //! What messages call the installation: the issuer's host.
 
-use crate::actors::Undelivered;
+use crate::actors::DeliveryFailure;
 use std::sync::OnceLock;
 use url::Url;
 
@@ -19,9 +19,9 @@ impl Installation {
         let _ = self.0.set(host.unwrap_or_else(|| issuer.to_owned()));
     }
 
-    pub(super) fn host(&self) -> Result<String, Undelivered> {
+    pub(super) fn host(&self) -> Result<String, DeliveryFailure> {
         let host = self.0.get().cloned();
-        host.ok_or_else(|| Undelivered::Later("the server has not started yet".to_owned()))
+        host.ok_or_else(|| DeliveryFailure::Later("the server has not started yet".to_owned()))
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     smtp::{Envelope, Reached, SmtpSender},
 };
 use crate::{
-    actors::{Courier, Delivering, OutboxMessage, Undelivered},
+    actors::{Courier, DeliveryFailure, DeliveryFuture, OutboxMessage},
     config::{self, MailTransport},
     domain::{
         Clock, Timestamp,
@@ -95,11 +95,11 @@ impl MailCourier {
     }
 
     /// Sends a mail at once; `id` tells it from others.
-    pub(super) async fn send(&self, id: &str, mail: &Mail) -> Result<(), Undelivered> {
+    pub(super) async fn send(&self, id: &str, mail: &Mail) -> Result<(), DeliveryFailure> {
         if mail.content == MailContent::Nothing {
             return Ok(());
         }
-        let never = |why: &str| Undelivered::Never(why.to_owned());
+        let never = |why: &str| DeliveryFailure::Never(why.to_owned());
         let host = self.installation.host()?;
         let rendered = RenderedMail::of(mail, &host, &self.wording);
         let rendered = rendered.ok_or_else(|| never("there are no words for it"))?;
@@ -114,7 +114,7 @@ impl MailCourier {
             Sender::Folder(path) => {
                 let content = self.compose(id, (&self.sender_of(&host)?, &to), &rendered)?;
                 let written = folder::write(path, format!("{id}.eml"), content).await;
-                written.map_err(|error| Undelivered::Later(format!("no file: {error}")))?;
+                written.map_err(|error| DeliveryFailure::Later(format!("no file: {error}")))?;
             }
             Sender::Log => {
                 let (kind, to) = (mail.content.kind(), masked(&mail.to));
@@ -137,14 +137,14 @@ impl MailCourier {
     }
 
     /// Returns who mails are from: as configured, else an address at the issuer's host.
-    fn sender_of(&self, host: &str) -> Result<Correspondent, Undelivered> {
+    fn sender_of(&self, host: &str) -> Result<Correspondent, DeliveryFailure> {
         if let Some(from) = &self.from {
             return Ok(from.clone());
         }
         let name = host.rsplit_once(':').map_or(host, |(name, _port)| name);
         let email =
             Address::new("no-reply", name).or_else(|_| Address::new("no-reply", "localhost"));
-        let email = email.map_err(|_| Undelivered::Later("mail.from is not set".to_owned()))?;
+        let email = email.map_err(|_| DeliveryFailure::Later("mail.from is not set".to_owned()))?;
         Ok(Correspondent::new(None, email))
     }
 
@@ -154,7 +154,7 @@ impl MailCourier {
         id: &str,
         (from, to): (&Correspondent, &Address),
         mail: &RenderedMail,
-    ) -> Result<Vec<u8>, Undelivered> {
+    ) -> Result<Vec<u8>, DeliveryFailure> {
         let host = from.email.domain();
         let part = |kind, text: &str| SinglePart::builder().header(kind).body(text.to_owned());
         let composed = Message::builder()
@@ -175,16 +175,17 @@ impl MailCourier {
                     .singlepart(part(ContentType::TEXT_HTML, &mail.html)),
             );
         let composed =
-            composed.map_err(|_| Undelivered::Never("it cannot be written".to_owned()))?;
+            composed.map_err(|_| DeliveryFailure::Never("it cannot be written".to_owned()))?;
         Ok(composed.formatted())
     }
 }
 
 impl Courier for MailCourier {
-    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> DeliveryFuture<'a> {
         Box::pin(async move {
             let mail = Mail::read(&message.payload);
-            let mail = mail.ok_or_else(|| Undelivered::Never("it cannot be read".to_owned()))?;
+            let mail =
+                mail.ok_or_else(|| DeliveryFailure::Never("it cannot be read".to_owned()))?;
             self.send(&message.id, &mail).await
         })
     }

@@ -21,7 +21,7 @@ pub use mailbox::{Mailbox, SentMessage};
 pub use smtp::Reached;
 
 use crate::{
-    actors::{Courier, Couriers, Undelivered},
+    actors::{Courier, Couriers, DeliveryFailure},
     config::{self, Config, unreadable},
     domain::{
         Clock,
@@ -132,12 +132,12 @@ impl Messages {
     }
 
     /// Sends a mail at once, beside the outbox; `None` where no mail can be sent.
-    pub async fn send_mail(&self, id: &str, mail: &Mail) -> Option<Result<(), Undelivered>> {
+    pub async fn send_mail(&self, id: &str, mail: &Mail) -> Option<Result<(), DeliveryFailure>> {
         Some(self.mail.as_ref()?.send(id, mail).await)
     }
 
     /// Sends an SMS at once, beside the outbox; `None` where none can be sent.
-    pub async fn send_sms(&self, id: &str, sms: &Sms) -> Option<Result<(), Undelivered>> {
+    pub async fn send_sms(&self, id: &str, sms: &Sms) -> Option<Result<(), DeliveryFailure>> {
         Some(self.sms.as_ref()?.send(id, sms).await)
     }
 }

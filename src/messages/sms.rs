@@ -8,7 +8,7 @@ use super::{
     undelivered::causes,
 };
 use crate::{
-    actors::{Courier, Delivering, OutboxMessage, Undelivered},
+    actors::{Courier, DeliveryFailure, DeliveryFuture, OutboxMessage},
     config::{self, SmsTransport},
     domain::{
         Secret,
@@ -93,7 +93,7 @@ impl SmsCourier {
     }
 
     /// Sends an SMS at once; `id` tells it from others.
-    pub(super) async fn send(&self, id: &str, sms: &Sms) -> Result<(), Undelivered> {
+    pub(super) async fn send(&self, id: &str, sms: &Sms) -> Result<(), DeliveryFailure> {
         if sms.content == SmsContent::Decoy {
             return Ok(());
         }
@@ -103,7 +103,7 @@ impl SmsCourier {
             Sender::Post(gateway) => gateway.post(id, body).await?,
             Sender::Folder(path) => {
                 let written = folder::write(path, format!("{id}.json"), body.into()).await;
-                written.map_err(|error| Undelivered::Later(format!("no file: {error}")))?;
+                written.map_err(|error| DeliveryFailure::Later(format!("no file: {error}")))?;
             }
             Sender::Log => {
                 let (kind, to) = (sms.content.kind(), masked(&sms.to));
@@ -120,7 +120,7 @@ impl SmsCourier {
         Ok(())
     }
 
-    fn words(&self, sms: &Sms) -> Result<String, Undelivered> {
+    fn words(&self, sms: &Sms) -> Result<String, DeliveryFailure> {
         let mut arguments = FluentArgs::new();
         arguments.set("host", self.installation.host()?);
         if let SmsContent::SignInCode { code } | SmsContent::VerifyPhoneCode { code } = &sms.content
@@ -131,12 +131,12 @@ impl SmsCourier {
             arguments.set("link", link.as_str());
         }
         let text = self.wording.say(sms.locale, (sms.content.kind(), None), &arguments);
-        text.ok_or_else(|| Undelivered::Never("there are no words for it".to_owned()))
+        text.ok_or_else(|| DeliveryFailure::Never("there are no words for it".to_owned()))
     }
 }
 
 impl Gateway {
-    async fn post(&self, id: &str, body: String) -> Result<(), Undelivered> {
+    async fn post(&self, id: &str, body: String) -> Result<(), DeliveryFailure> {
         let mut request = Request::post(self.url.clone(), body)
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Ok(id) = HeaderValue::from_str(id) {
@@ -151,25 +151,28 @@ impl Gateway {
         }
         let answered = self.outbound.send(request).await;
         let answered = answered.map_err(|error| {
-            Undelivered::TopicRests(format!("the gateway could not be used: {}", causes(&error)))
+            DeliveryFailure::TopicRests(format!(
+                "the gateway could not be used: {}",
+                causes(&error)
+            ))
         })?;
         let why = || format!("the gateway answered {}", answered.status.as_u16());
         match answered.status {
             status if status.is_success() => Ok(()),
             // It says that this message is at fault; all else an operator can mend, or time.
             StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
-                Err(Undelivered::Never(why()))
+                Err(DeliveryFailure::Never(why()))
             }
-            _ => Err(Undelivered::Later(why())),
+            _ => Err(DeliveryFailure::Later(why())),
         }
     }
 }
 
 impl Courier for SmsCourier {
-    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> DeliveryFuture<'a> {
         Box::pin(async move {
             let sms = Sms::read(&message.payload);
-            let sms = sms.ok_or_else(|| Undelivered::Never("it cannot be read".to_owned()))?;
+            let sms = sms.ok_or_else(|| DeliveryFailure::Never("it cannot be read".to_owned()))?;
             self.send(&message.id, &sms).await
         })
     }

@@ -6,7 +6,7 @@
 
 use super::undelivered::{Stage, causes, undelivered};
 use crate::{
-    actors::Undelivered,
+    actors::DeliveryFailure,
     clock::Stopwatch,
     config::{Credentials, Smtp},
     domain::DeliveryClass,
@@ -135,13 +135,13 @@ impl SmtpSender {
     }
 
     /// Returns once the server has taken the mail.
-    pub(super) async fn send(&self, mail: &Envelope<'_>) -> Result<(), Undelivered> {
-        let late = || Err(Undelivered::Later("the mail server took too long".to_owned()));
+    pub(super) async fn send(&self, mail: &Envelope<'_>) -> Result<(), DeliveryFailure> {
+        let late = || Err(DeliveryFailure::Later("the mail server took too long".to_owned()));
         // What is cut off here is dropped with its connection.
         timeout(SEND_TIMEOUT, self.send_over_any(mail)).await.unwrap_or_else(|_elapsed| late())
     }
 
-    async fn send_over_any(&self, mail: &Envelope<'_>) -> Result<(), Undelivered> {
+    async fn send_over_any(&self, mail: &Envelope<'_>) -> Result<(), DeliveryFailure> {
         let permits = match mail.class {
             DeliveryClass::Code => &self.for_codes,
             DeliveryClass::Request | DeliveryClass::Notice | DeliveryClass::Endpoint => {
@@ -173,7 +173,7 @@ impl SmtpSender {
         &self,
         mut kept: IdleConnection,
         outcome: Result<(), (Stage, Error)>,
-    ) -> Result<(), Undelivered> {
+    ) -> Result<(), DeliveryFailure> {
         kept.mails += 1;
         let usable = match &outcome {
             Ok(()) => true,
@@ -189,8 +189,8 @@ impl SmtpSender {
 
     /// Connects. While the server is away one mail at a time finds out whether it is back; the others
     /// fail at once, so that they take no delivery's place in the outbox for long.
-    async fn connect_unless_away(&self) -> Result<AsyncSmtpConnection, Undelivered> {
-        let away = |why: &str| Undelivered::TopicRests(format!("the mail server {why}"));
+    async fn connect_unless_away(&self) -> Result<AsyncSmtpConnection, DeliveryFailure> {
+        let away = |why: &str| DeliveryFailure::TopicRests(format!("the mail server {why}"));
         let _probe = if self.is_away.load(Relaxed) {
             Some(self.probe.try_acquire().map_err(|_| away("is away"))?)
         } else {

@@ -1,6 +1,6 @@
 //! Whether another try can succeed.
 
-use crate::actors::Undelivered;
+use crate::actors::DeliveryFailure;
 use lettre::transport::smtp::Error;
 
 /// How far a mail had come.
@@ -17,7 +17,7 @@ pub(super) enum Stage {
 ///
 /// A refusal for good counts where it is about this mail. Before that it is about us, our address or
 /// our password: an operator can mend that while the mail waits.
-pub(super) fn undelivered(stage: Stage, error: &Error) -> Undelivered {
+pub(super) fn undelivered(stage: Stage, error: &Error) -> DeliveryFailure {
     let what = match stage {
         Stage::Connection => "the mail server could not be used",
         Stage::Sender => "the mail server did not take our sender",
@@ -32,10 +32,10 @@ pub(super) fn undelivered(stage: Stage, error: &Error) -> Undelivered {
         None => format!("{what}: the connection ended"),
     };
     match stage {
-        Stage::Recipient | Stage::Content if error.is_permanent() => Undelivered::Never(why),
+        Stage::Recipient | Stage::Content if error.is_permanent() => DeliveryFailure::Never(why),
         // No other mail could be sent either.
-        Stage::Connection => Undelivered::TopicRests(why),
-        Stage::Sender | Stage::Recipient | Stage::Content => Undelivered::Later(why),
+        Stage::Connection => DeliveryFailure::TopicRests(why),
+        Stage::Sender | Stage::Recipient | Stage::Content => DeliveryFailure::Later(why),
     }
 }
 

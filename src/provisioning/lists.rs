@@ -1,7 +1,7 @@
 //! Reads lists of entities beside running servers, a page at a time: some are long.
 
 use crate::{
-    actors::{HydrateError, Placed, hydrate_page},
+    actors::{HydrateError, ListEntry, hydrate_page},
     domain::Machine,
     store::Store,
     system::Workbench,
@@ -18,7 +18,7 @@ pub struct Entries<'a, M> {
     owner: String,
     /// Rank and id of the last entry that was read.
     after: (String, String),
-    page: VecDeque<Placed<M>>,
+    page: VecDeque<ListEntry<M>>,
     is_last: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'a, M: Machine> Entries<'a, M> {
             self.is_last = page.len() < PAGE as usize;
             self.page = page.into();
         }
-        let Some(Placed { rank, id, machine }) = self.page.pop_front() else { return Ok(None) };
+        let Some(ListEntry { rank, id, machine }) = self.page.pop_front() else { return Ok(None) };
         self.after = (rank, id.clone());
         Ok(Some((id, machine)))
     }

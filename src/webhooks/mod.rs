@@ -8,7 +8,7 @@
 //!    for it, and is disabled after days; one that answers 410 is disabled at once.
 
 use crate::{
-    actors::{Courier, Delivering, Entities, OutboxMessage, Undelivered, View},
+    actors::{Courier, DeliveryFailure, DeliveryFuture, Entities, OutboxMessage, View},
     crypto::{SharedVault, sign_webhook},
     domain::{
         Clock, Context, Timestamp,
@@ -72,8 +72,8 @@ impl WebhookCourier {
         let _ = self.means.set(means);
     }
 
-    async fn tell(&self, message: &OutboxMessage) -> Result<(), Undelivered> {
-        let unreadable = || Undelivered::Never("it cannot be read".to_owned());
+    async fn tell(&self, message: &OutboxMessage) -> Result<(), DeliveryFailure> {
+        let unreadable = || DeliveryFailure::Never("it cannot be read".to_owned());
         let delivery = Delivery::read(&message.payload).ok_or_else(unreadable)?;
         let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
         let seen = means.views.peek(&delivery.webhook).await;
@@ -146,7 +146,7 @@ fn signed(
     endpoint: &Endpoint,
     secrets: &Secrets,
     delivery: &Delivery,
-) -> Result<Request, Undelivered> {
+) -> Result<Request, DeliveryFailure> {
     let Delivery { id, body, .. } = delivery;
     let (now, vault) = (means.clock.now(), means.vault.now());
     let mut signatures = Vec::new();
@@ -183,12 +183,12 @@ async fn note(
     }
 }
 
-fn later(why: &str) -> Undelivered {
-    Undelivered::Later(why.to_owned())
+fn later(why: &str) -> DeliveryFailure {
+    DeliveryFailure::Later(why.to_owned())
 }
 
-fn rests(rest: Duration, why: &str) -> Undelivered {
-    Undelivered::QueueRests(Some(rest), why.to_owned())
+fn rests(rest: Duration, why: &str) -> DeliveryFailure {
+    DeliveryFailure::QueueRests(Some(rest), why.to_owned())
 }
 
 /// An endpoint is left alone for as long as it has been failing.
@@ -197,7 +197,7 @@ fn rest(since: Timestamp, now: Timestamp) -> Duration {
 }
 
 impl Courier for WebhookCourier {
-    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> DeliveryFuture<'a> {
         Box::pin(self.tell(message))
     }
 

@@ -5,7 +5,7 @@ use crate::{
     support::{World, refused},
 };
 use porteiro::{
-    actors::{Failure, Replied},
+    actors::{Failure, VersionedReply},
     domain::{Actor, Context},
 };
 use serde_json::{Value, json};
@@ -70,11 +70,11 @@ async fn an_answer_carries_the_version_it_is_true_of() {
     let node = world.node().await;
     let (ledgers, by) = (&node.ledgers.0, Context::node());
     let unborn = ledgers.ask(&by, "a", Command::Read).await.unwrap();
-    assert_eq!(unborn, Replied { reply: vec![], version: 0 });
+    assert_eq!(unborn, VersionedReply { reply: vec![], version: 0 });
     let first = ledgers.ask(&by, "a", Command::Append(1)).await.unwrap();
     assert_eq!(first.version, node.store.version("ledger", "a").await.unwrap());
     let read = ledgers.ask(&by, "a", Command::Read).await.unwrap();
-    assert_eq!(read, Replied { reply: vec![1], version: first.version });
+    assert_eq!(read, VersionedReply { reply: vec![1], version: first.version });
     let second = ledgers.ask(&by, "a", Command::Append(2)).await.unwrap();
     assert!(second.version > first.version);
     node.stop().await;

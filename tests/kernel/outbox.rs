@@ -5,7 +5,7 @@ use crate::{
     support::{World, eventually},
 };
 use porteiro::{
-    actors::{Courier, Couriers, Delivering, Failure, OutboxMessage, Undelivered},
+    actors::{Courier, Couriers, DeliveryFailure, DeliveryFuture, Failure, OutboxMessage},
     domain::{Clock as _, Timestamp},
     store::{LeasedMessage, Moment, Store},
 };
@@ -43,7 +43,7 @@ impl Postman {
 }
 
 impl Courier for Postman {
-    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> DeliveryFuture<'a> {
         Box::pin(async move {
             let text = String::from_utf8(message.payload.expose().to_vec()).unwrap();
             let left = self.failures.load(SeqCst);
@@ -52,9 +52,9 @@ impl Courier for Postman {
                 assert!(!self.panics, "the postman was told to panic");
                 let why = "the letter box is jammed".to_owned();
                 return Err(if self.hopeless {
-                    Undelivered::Never(why)
+                    DeliveryFailure::Never(why)
                 } else {
-                    Undelivered::Later(why)
+                    DeliveryFailure::Later(why)
                 });
             }
             self.carried.lock().unwrap().push(text);

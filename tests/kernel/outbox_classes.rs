@@ -6,7 +6,7 @@ use crate::{
     support::{Node, World, eventually},
 };
 use porteiro::{
-    actors::{Courier, Couriers, Delivering, OutboxMessage, Undelivered},
+    actors::{Courier, Couriers, DeliveryFailure, DeliveryFuture, OutboxMessage},
     domain::{
         Clock as _, DeliveryClass, DeliveryKey, Dispatch, Secret, Timestamp,
         webhook::{Delivery, WEBHOOK},
@@ -60,14 +60,14 @@ impl Postman {
         self.tries.lock().unwrap().values().sum()
     }
 
-    async fn carry(&self, text: String) -> Result<(), Undelivered> {
+    async fn carry(&self, text: String) -> Result<(), DeliveryFailure> {
         *self.tries.lock().unwrap().entry(text.clone()).or_default() += 1;
         if self.is_away.load(SeqCst) {
-            return Err(Undelivered::TopicRests("it is away".to_owned()));
+            return Err(DeliveryFailure::TopicRests("it is away".to_owned()));
         }
         if text.starts_with(self.failing) && self.must_rest.load(SeqCst) {
             let hours = Duration::from_hours(4);
-            return Err(Undelivered::QueueRests(Some(hours), "it fails".to_owned()));
+            return Err(DeliveryFailure::QueueRests(Some(hours), "it fails".to_owned()));
         }
         if text.starts_with(self.stuck) {
             self.let_go.acquire().await.unwrap().forget();
@@ -78,7 +78,7 @@ impl Postman {
 }
 
 impl Courier for Postman {
-    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> Delivering<'a> {
+    fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> DeliveryFuture<'a> {
         Box::pin(self.carry(String::from_utf8(message.payload.expose().to_vec()).unwrap()))
     }
 

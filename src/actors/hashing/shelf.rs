@@ -11,7 +11,7 @@ use std::{
 };
 use tokio::{sync::Notify, time::sleep};
 
-struct Shelved {
+struct ShelfEntry {
     memory: Memory,
     since: Stopwatch,
 }
@@ -21,7 +21,7 @@ pub(super) struct Shelf {
     idle: Duration,
     /// More than the usual hash needs, in KiB, is not kept.
     size: usize,
-    stock: Mutex<Vec<Shelved>>,
+    stock: Mutex<Vec<ShelfEntry>>,
     filled: Notify,
 }
 
@@ -41,7 +41,7 @@ impl Shelf {
         if memory.size() == 0 || memory.size() > self.size {
             return;
         }
-        self.stock().push(Shelved { memory, since: Stopwatch::start() });
+        self.stock().push(ShelfEntry { memory, since: Stopwatch::start() });
         self.filled.notify_one();
     }
 
@@ -70,13 +70,13 @@ impl Shelf {
     }
 
     /// Takes out what is due; wiping it is left to the caller, outside of the lock.
-    fn remove_due(&self) -> Vec<Shelved> {
+    fn remove_due(&self) -> Vec<ShelfEntry> {
         let mut stock = self.stock();
         let due = stock.partition_point(|shelved| shelved.since.elapsed() >= self.idle);
         stock.drain(..due).collect()
     }
 
-    fn stock(&self) -> MutexGuard<'_, Vec<Shelved>> {
+    fn stock(&self) -> MutexGuard<'_, Vec<ShelfEntry>> {
         self.stock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

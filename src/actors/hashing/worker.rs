@@ -1,6 +1,6 @@
 //! The threads that hash, and the one on which their `System` runs.
 
-use super::{Common, HashingError};
+use super::{HashingError, PoolState};
 use crate::crypto::password::Memory;
 use actix::{Actor, Addr, Handler, Message, SyncArbiter, SyncContext, System};
 use std::{
@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 /// The life of the `System` thread: workers, the sweeping of the shelf, and the end of both.
 pub(super) fn host(
     workers: usize,
-    common: &Arc<Common>,
+    common: &Arc<PoolState>,
     announce: &mpsc::Sender<Addr<Worker>>,
     stopped: oneshot::Receiver<()>,
 ) {
@@ -38,7 +38,7 @@ pub(super) fn host(
 }
 
 pub(super) struct Worker {
-    common: Arc<Common>,
+    common: Arc<PoolState>,
     _presence: mpsc::Sender<()>,
 }
 

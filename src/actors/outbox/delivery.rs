@@ -1,11 +1,11 @@
 //! One delivery: a leased message goes to its courier, and what became of it, a retry or its end, is written down.
 
-use super::{Couriers, OutboxMessage, Undelivered, rests::Rests};
+use super::{Couriers, DeliveryFailure, OutboxMessage, rests::Rests};
 use crate::{
     actors::{
         commit_builder::{OUTBOX_PURPOSE, outbox_context},
         failure::causes,
-        outbox_metrics::{OutboxMetrics, Settled},
+        outbox_metrics::{DeliveryOutcome, OutboxMetrics},
         services::Services,
     },
     crypto::{Unsealable, draw},
@@ -40,7 +40,7 @@ impl Delivery {
     pub(super) async fn deliver_and_settle(&self, message: LeasedMessage) {
         let Services { clock, store, .. } = &*self.services;
         let verdict = if message.expires_at <= clock.now() {
-            Err(Undelivered::Never("it has expired".to_owned()))
+            Err(DeliveryFailure::Never("it has expired".to_owned()))
         } else {
             self.deliver(&message).await
         };
@@ -48,32 +48,32 @@ impl Delivery {
         let (outcome, settled) = match verdict {
             Ok(()) => {
                 self.rests.delivered(&message);
-                (Settled::Delivered, store.message_delivered(&message).await)
+                (DeliveryOutcome::Delivered, store.message_delivered(&message).await)
             }
-            Err(Undelivered::Never(why)) => {
+            Err(DeliveryFailure::Never(why)) => {
                 tracing::error!(id, topic, why, "a message is dropped undelivered");
-                (Settled::Dropped, store.message_dropped(&message, now).await)
+                (DeliveryOutcome::Dropped, store.message_dropped(&message, now).await)
             }
-            Err(Undelivered::Later(why)) => {
+            Err(DeliveryFailure::Later(why)) => {
                 told_of_failure(&message, &why);
                 let due = now + pause(&self.services, message.attempts);
-                (Settled::Deferred, store.message_put_off(&message, due).await)
+                (DeliveryOutcome::Deferred, store.message_put_off(&message, due).await)
             }
-            Err(Undelivered::QueueRests(rest, why)) if message.lane.class == UNCLASSIFIED => {
+            Err(DeliveryFailure::QueueRests(rest, why)) if message.lane.class == UNCLASSIFIED => {
                 told_of_failure(&message, &why);
                 let due = now + rest.unwrap_or_else(|| pause(&self.services, message.attempts));
-                (Settled::Deferred, store.message_put_off(&message, due).await)
+                (DeliveryOutcome::Deferred, store.message_put_off(&message, due).await)
             }
-            Err(Undelivered::QueueRests(rest, why)) => {
+            Err(DeliveryFailure::QueueRests(rest, why)) => {
                 told_of_failure(&message, &why);
                 self.rests.rest_queue(&message, rest, now);
                 // Behind the others of its queue: it may be this one alone that is not taken.
-                (Settled::Deferred, store.message_put_back(&message, now).await)
+                (DeliveryOutcome::Deferred, store.message_put_back(&message, now).await)
             }
-            Err(Undelivered::TopicRests(why)) => {
+            Err(DeliveryFailure::TopicRests(why)) => {
                 told_of_failure(&message, &why);
                 self.rests.rest_topic(topic, now);
-                (Settled::Deferred, store.message_put_back(&message, message.due_at).await)
+                (DeliveryOutcome::Deferred, store.message_put_back(&message, message.due_at).await)
             }
         };
         self.metrics.settled(topic, outcome);
@@ -84,23 +84,23 @@ impl Delivery {
         }
     }
 
-    async fn deliver(&self, message: &LeasedMessage) -> Result<(), Undelivered> {
+    async fn deliver(&self, message: &LeasedMessage) -> Result<(), DeliveryFailure> {
         let topic = message.lane.topic.as_str();
         let Some(courier) = self.couriers.get(topic) else {
-            return Err(Undelivered::TopicRests("no courier for this topic here".to_owned()));
+            return Err(DeliveryFailure::TopicRests("no courier for this topic here".to_owned()));
         };
         let context = outbox_context(&message.id, topic, message.expires_at);
         let opened = self.services.vault.now().open(OUTBOX_PURPOSE, &context, &message.payload);
         let payload = opened.map_err(|error| match error {
             Unsealable::UnknownKey => {
-                Undelivered::Later("its key is not in the keys folder".to_owned())
+                DeliveryFailure::Later("its key is not in the keys folder".to_owned())
             }
             Unsealable::Malformed | Unsealable::Forged => {
-                Undelivered::Never("it was not sealed by us".to_owned())
+                DeliveryFailure::Never("it was not sealed by us".to_owned())
             }
         })?;
         let sent = OutboxMessage { id: message.id.clone(), payload, attempt: message.attempts };
-        let late = || Err(Undelivered::Later("the courier took too long".to_owned()));
+        let late = || Err(DeliveryFailure::Later("the courier took too long".to_owned()));
         timeout(DELIVERY_TIMEOUT, courier.deliver(&sent)).await.unwrap_or_else(|_elapsed| late())
     }
 }

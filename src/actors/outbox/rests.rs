@@ -43,7 +43,7 @@ struct Rest {
 
 /// Whether messages of a queue may be leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Resting {
+pub(super) enum RestState {
     No,
     /// The courier may be asked whether it still must.
     Perhaps,
@@ -89,16 +89,16 @@ impl Rests {
         self.rests().get(&place).is_some_and(|rest| rest.until > now)
     }
 
-    pub(super) fn queue_rests(&self, lane: &OutboxLane, queue: &str, now: Timestamp) -> Resting {
+    pub(super) fn queue_rests(&self, lane: &OutboxLane, queue: &str, now: Timestamp) -> RestState {
         let mut rests = self.rests();
         let place = Place::Queue(lane.clone(), queue.to_owned());
         match rests.get_mut(&place) {
-            Some(rest) if rest.until <= now => Resting::No,
-            None => Resting::No,
-            Some(rest) if now.since(rest.looked_at) < LOOK_EVERY => Resting::Yes,
+            Some(rest) if rest.until <= now => RestState::No,
+            None => RestState::No,
+            Some(rest) if now.since(rest.looked_at) < LOOK_EVERY => RestState::Yes,
             Some(rest) => {
                 rest.looked_at = now;
-                Resting::Perhaps
+                RestState::Perhaps
             }
         }
     }
@@ -164,13 +164,13 @@ mod tests {
         // When it fails, and how long it rests.
         for (seconds, pause) in [(0, 1), (1, 1), (2, 2), (4, 4), (40, 40), (80, 60), (140, 60)] {
             rests.rest_queue(&message("acme/a"), None, after(seconds));
-            assert_ne!(resting("acme/a", seconds + pause - 1), Resting::No, "{seconds}");
-            assert_eq!(resting("acme/a", seconds + pause), Resting::No, "{seconds}");
-            assert_eq!(resting("acme/b", seconds), Resting::No);
+            assert_ne!(resting("acme/a", seconds + pause - 1), RestState::No, "{seconds}");
+            assert_eq!(resting("acme/a", seconds + pause), RestState::No, "{seconds}");
+            assert_eq!(resting("acme/b", seconds), RestState::No);
         }
         rests.delivered(&message("acme/a"));
         rests.rest_queue(&message("acme/a"), None, after(300));
-        assert_eq!(resting("acme/a", 301), Resting::No, "a success begins anew");
+        assert_eq!(resting("acme/a", 301), RestState::No, "a success begins anew");
     }
 
     #[test]
@@ -180,10 +180,16 @@ mod tests {
         let resting = |seconds| rests.queue_rests(&lane(), "acme/a", after(seconds));
         assert_eq!(
             [0, 1, 2, 3, 4].map(resting),
-            [Resting::Yes, Resting::Yes, Resting::Perhaps, Resting::Yes, Resting::Perhaps]
+            [
+                RestState::Yes,
+                RestState::Yes,
+                RestState::Perhaps,
+                RestState::Yes,
+                RestState::Perhaps
+            ]
         );
         rests.end(&lane(), "acme/a");
-        assert_eq!(resting(5), Resting::No);
+        assert_eq!(resting(5), RestState::No);
     }
 
     #[test]

@@ -70,9 +70,9 @@ impl Place {
 
 /// The deliveries that are under way, a few dozen at most.
 #[derive(Clone, Default)]
-pub(super) struct UnderWay(Vec<Place>);
+pub(super) struct CurrentDeliveries(Vec<Place>);
 
-impl UnderWay {
+impl CurrentDeliveries {
     pub(super) fn begin(&mut self, place: Place) {
         self.0.push(place);
     }
@@ -114,7 +114,7 @@ impl UnderWay {
 /// What is under way, and where the last rounds ended.
 #[derive(Default)]
 pub(super) struct Turns {
-    under_way: UnderWay,
+    under_way: CurrentDeliveries,
     cursors: HashMap<OutboxLane, String>,
 }
 
@@ -130,7 +130,7 @@ impl Turns {
     }
 
     /// A copy, to plan with.
-    pub(super) fn under_way(&self) -> UnderWay {
+    pub(super) fn under_way(&self) -> CurrentDeliveries {
         self.under_way.clone()
     }
 
@@ -153,7 +153,7 @@ mod tests {
     }
 
     /// Begins as many as may be.
-    fn fill(under_way: &mut UnderWay, at: &Place) -> usize {
+    fn fill(under_way: &mut CurrentDeliveries, at: &Place) -> usize {
         let mut begun = 0;
         while under_way.room_of_lane(&at.lane, 1).min(under_way.room_of_queue(&at.lane, &at.queue))
             > 0
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn no_class_takes_the_workers_of_another_and_no_topic_all_of_its_class() {
-        let mut under_way = UnderWay::default();
+        let mut under_way = CurrentDeliveries::default();
         for (class, topic, most) in
             [(2, "mail", 3), (1, "mail", 3), (4, "mail", 2), (0, "sms", 12), (0, "mail", 4)]
         {
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn an_endpoint_has_two_deliveries_and_an_organization_half_of_them() {
-        let mut under_way = UnderWay::default();
+        let mut under_way = CurrentDeliveries::default();
         let begun = ["acme/a", "acme/b", "acme/c", "/client x", "globex/a"];
         let begun = begun.map(|queue| fill(&mut under_way, &place(3, "webhook", queue)));
         assert_eq!(begun, [2, 2, 0, 2, 0], "six of the topic");
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn topics_share_what_is_free() {
         let (mail, sms) = (place(0, "mail", "/"), place(0, "sms", "/"));
-        let mut under_way = UnderWay::default();
+        let mut under_way = CurrentDeliveries::default();
         assert_eq!(under_way.room_of_lane(&mail.lane, 2), 8);
         for _ in 0..8 {
             under_way.begin(mail.clone());

@@ -6,7 +6,7 @@ use super::{
     outside::connects,
 };
 use crate::{
-    actors::Undelivered,
+    actors::DeliveryFailure,
     clock::SystemClock,
     config::{Config, MailTransport, SmsTransport, Smtp},
     crypto::{SystemDice, draw_text, keys::DevKeys},
@@ -103,15 +103,15 @@ fn new_id() -> String {
     format!("test-{}", draw_text(&SystemDice, 16))
 }
 
-fn told(subject: &'static str, to: &str, sent: Option<Result<(), Undelivered>>) -> Finding {
+fn told(subject: &'static str, to: &str, sent: Option<Result<(), DeliveryFailure>>) -> Finding {
     match sent {
         None => bad(subject, format!("{subject}.transport is not set")),
         Some(Ok(())) => good(subject, format!("a test for {to} was taken: see whether it arrives")),
         Some(Err(
-            Undelivered::Later(why)
-            | Undelivered::QueueRests(_, why)
-            | Undelivered::TopicRests(why)
-            | Undelivered::Never(why),
+            DeliveryFailure::Later(why)
+            | DeliveryFailure::QueueRests(_, why)
+            | DeliveryFailure::TopicRests(why)
+            | DeliveryFailure::Never(why),
         )) => bad(subject, why),
     }
 }

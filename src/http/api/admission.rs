@@ -6,14 +6,14 @@ use super::{
     operation::Operation,
 };
 use crate::{
-    actors::Hydrated,
+    actors::EntitySnapshot,
     domain::{assurance::Acr, is_hidden, organization, reserved_names::ReservedNames, trail::Note},
     http::{answer::error::Problem, app::App, limits::refusals::RefusalKey},
 };
 use axum::http::{HeaderMap, StatusCode};
 use std::sync::Arc;
 
-pub(super) type Home = Hydrated<organization::Organization>;
+pub(super) type Home = EntitySnapshot<organization::Organization>;
 pub(super) type Params = [(String, String)];
 
 /// Why a person who administers an organization looks at it or changes it; customers read it.

@@ -1,7 +1,7 @@
 //! Gathers what decides about an authorization request beside the request itself.
 
 use crate::{
-    actors::{Entry, HydrateError, Hydrated},
+    actors::{EntitySnapshot, Entry, HydrateError},
     domain::{
         Requirement,
         account::Account,
@@ -28,7 +28,7 @@ pub async fn client_of(
     app: &App,
     request: &Request,
     anew: bool,
-) -> Result<Option<Arc<Hydrated<Client>>>, HydrateError> {
+) -> Result<Option<Arc<EntitySnapshot<Client>>>, HydrateError> {
     let seen = clients::find_in_flow(app, &request.wanted.client_id, anew).await?;
     let may_ask = |client: &KnownClient| {
         client.has_redirect_uri(&request.reply_to.redirect_uri)

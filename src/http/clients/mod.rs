@@ -11,7 +11,7 @@
 pub mod client_keys;
 
 use crate::{
-    actors::{Failure, HydrateError, Hydrated},
+    actors::{EntitySnapshot, Failure, HydrateError},
     client_documents::Missing,
     domain::{
         Context,
@@ -26,7 +26,7 @@ use crate::{
 };
 use std::{net::IpAddr, sync::Arc};
 
-type Seen = Arc<Hydrated<Client>>;
+type Seen = Arc<EntitySnapshot<Client>>;
 
 /// Returns a client as it is now, where `anew`, or was a second ago; nothing is fetched. One that is known
 /// by a document alone has the version 0: it is no row yet.
@@ -106,7 +106,7 @@ async fn document(
 /// Tells whether a client is not stored, but may be known by a document.
 async fn is_no_row(
     app: &App,
-    seen: &Hydrated<Client>,
+    seen: &EntitySnapshot<Client>,
     client_id: &str,
 ) -> Result<bool, HydrateError> {
     Ok(matches!(seen.machine, Client::Unborn) && serves(app, client_id).await?)
@@ -118,7 +118,7 @@ async fn serves(app: &App, client_id: &str) -> Result<bool, HydrateError> {
 }
 
 fn by_document(known: &KnownClient) -> Seen {
-    Arc::new(Hydrated { machine: Client::Known(Box::new(known.clone())), version: 0 })
+    Arc::new(EntitySnapshot { machine: Client::Known(Box::new(known.clone())), version: 0 })
 }
 
 /// Makes a row of a client that is known by a document alone; tells whether there was one to be made.
@@ -133,7 +133,7 @@ pub async fn keep(app: &App, context: &Context, client_id: &str) -> Result<bool,
 pub async fn keep_to_wait(
     app: &App,
     context: &Context,
-    seen: &Hydrated<Client>,
+    seen: &EntitySnapshot<Client>,
     caller: IpAddr,
 ) -> Result<(), OAuthError> {
     let Some(known) = seen.machine.known().filter(|_| seen.version == 0) else { return Ok(()) };

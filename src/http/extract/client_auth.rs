@@ -19,7 +19,7 @@ use crate::http::{
     limits::client_failures::Proof,
 };
 use crate::{
-    actors::Hydrated,
+    actors::EntitySnapshot,
     domain::{
         Actor, Context, Fingerprint, Machine as _,
         client::{AuthMethod, Client, KnownClient, LONGEST_ID},
@@ -31,7 +31,7 @@ use std::{net::IpAddr, sync::Arc};
 
 /// A client that has proved who it is, or a public one, which cannot.
 pub struct Caller {
-    seen: Arc<Hydrated<Client>>,
+    seen: Arc<EntitySnapshot<Client>>,
     pub confidential: bool,
     /// Of the request; the client acts.
     pub context: Context,
@@ -45,7 +45,7 @@ impl Caller {
     }
 
     /// The client as it was seen.
-    pub fn seen(&self) -> &Arc<Hydrated<Client>> {
+    pub fn seen(&self) -> &Arc<EntitySnapshot<Client>> {
         &self.seen
     }
 
@@ -106,7 +106,7 @@ async fn authenticate_by(
     app: &App,
     context: Context,
     posted: &PostedForm,
-    find: impl AsyncFnOnce(&str) -> Result<Arc<Hydrated<Client>>, OAuthError>,
+    find: impl AsyncFnOnce(&str) -> Result<Arc<EntitySnapshot<Client>>, OAuthError>,
 ) -> Result<Caller, OAuthError> {
     let presented = ClientCredentials::read(&posted.headers, &posted.form)?;
     if presented.client_id.len() > LONGEST_ID {
@@ -121,7 +121,7 @@ async fn believe(
     app: &App,
     context: Context,
     posted: &PostedForm,
-    (presented, seen): (&ClientCredentials<'_>, Arc<Hydrated<Client>>),
+    (presented, seen): (&ClientCredentials<'_>, Arc<EntitySnapshot<Client>>),
 ) -> Result<Caller, OAuthError> {
     let context = context.by(Actor::Client(presented.client_id.clone()));
     let known = seen.machine.known().filter(|_| seen.machine.live_until() > app.clock.now());

@@ -4,7 +4,7 @@
 //! says what to ask for. The rest is taken as of the versions that the query has found.
 
 use crate::{
-    actors::{HydrateError, Hydrated},
+    actors::{EntitySnapshot, HydrateError},
     crypto::read_api_key,
     domain::{
         Context, Machine as _,
@@ -32,7 +32,7 @@ pub struct LiveKey {
     pub dependencies: Dependencies,
     /// This use is one to be noted.
     pub use_is_due: bool,
-    home: Arc<Hydrated<Organization>>,
+    home: Arc<EntitySnapshot<Organization>>,
 }
 
 impl LiveKey {

@@ -1,7 +1,7 @@
 //! Which API a request is about (RFC 8707).
 
 use crate::{
-    actors::{HydrateError, Hydrated},
+    actors::{EntitySnapshot, HydrateError},
     domain::{
         authority::{self, Audience, OwnedScope, PROVISION, Permission, Scopes, WrongTarget},
         authorization_details::Details,
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// The one recipient of a token, and what it offers if it was asked for by name.
 pub struct Target {
     pub audience: Audience,
-    resource: Option<Arc<Hydrated<Resource>>>,
+    resource: Option<Arc<EntitySnapshot<Resource>>>,
     /// The types of the details that were asked for.
     pub types: Vec<DetailType>,
 }
@@ -36,7 +36,7 @@ pub async fn resource(
     app: &App,
     audience: &Audience,
     reading: Reading<'_>,
-) -> Result<Option<Arc<Hydrated<Resource>>>, HydrateError> {
+) -> Result<Option<Arc<EntitySnapshot<Resource>>>, HydrateError> {
     let Audience::Resource(identifier) = audience else { return Ok(None) };
     if let Some(built_in) = app.built_in(identifier) {
         return Ok(Some(built_in));
@@ -45,7 +45,7 @@ pub async fn resource(
 }
 
 /// Lists the scopes of an API, if there is one.
-pub fn offered(resource: Option<&Hydrated<Resource>>) -> Vec<String> {
+pub fn offered(resource: Option<&EntitySnapshot<Resource>>) -> Vec<String> {
     let known = resource.and_then(|seen| seen.machine.known());
     known.map(|known| scopes_of(known).map(str::to_owned).collect()).unwrap_or_default()
 }
@@ -191,7 +191,7 @@ pub async fn owner_of_type(app: &App, kind: &str) -> Result<Option<Arc<str>>, Hy
     app.views.detail_owners.look(kind).await
 }
 
-async fn look(app: &App, identifier: &str) -> Result<Arc<Hydrated<Resource>>, OAuthError> {
+async fn look(app: &App, identifier: &str) -> Result<Arc<EntitySnapshot<Resource>>, OAuthError> {
     const UNKNOWN: OAuthError = OAuthError::new(Code::InvalidTarget, "the resource is not known");
     // What is for the issuer is for no API, though one may have been registered under its name.
     if identifier.len() > LONGEST_IDENTIFIER || identifier == app.issuer {

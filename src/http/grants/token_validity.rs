@@ -5,7 +5,7 @@
 //! What they are is compared by version, and authority is narrowed once more over what is true now.
 
 use crate::{
-    actors::{HydrateError, Hydrated, View},
+    actors::{EntitySnapshot, HydrateError, View},
     crypto::PairwiseSubjects,
     domain::{
         Machine, Timestamp,
@@ -266,7 +266,7 @@ impl ValidityReading<'_> {
         &self,
         view: &View<M>,
         id: &str,
-    ) -> Result<Arc<Hydrated<M>>, HydrateError> {
+    ) -> Result<Arc<EntitySnapshot<M>>, HydrateError> {
         let was_read = self.standing.asked.contains(&(M::KIND, id));
         let reading = if was_read { Reading::At(&self.standing) } else { Reading::Recent };
         reading.see(view, id).await

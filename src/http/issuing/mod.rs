@@ -5,7 +5,7 @@ mod start;
 pub use start::{DelegatedGrant, IssuanceFailure, SubjectToken, start};
 
 use crate::{
-    actors::Hydrated,
+    actors::EntitySnapshot,
     crypto::draw_id_at,
     domain::{
         access_token::{self, Claims, Mint},
@@ -85,7 +85,7 @@ pub struct Under<'a> {
 /// What signs the reply of a family, while the family commits it.
 pub struct FamilySigner {
     pub app: App,
-    pub client: Arc<Hydrated<Client>>,
+    pub client: Arc<EntitySnapshot<Client>>,
     pub family: String,
     pub nonce: Option<String>,
     /// The claims of the person that the ID token tells.

@@ -3,7 +3,7 @@
 
 use super::{FamilySigner, TokenResponse, lifetimes};
 use crate::{
-    actors::{Failure, Hydrated},
+    actors::{EntitySnapshot, Failure},
     crypto::{OpaqueKind, draw_id_at},
     domain::{
         Context, Machine as _, Requirement,
@@ -72,7 +72,7 @@ pub struct SubjectToken {
 /// Begins the family of the grant and issues its one token.
 pub async fn start(
     app: &App,
-    (context, seen): (&Context, &Arc<Hydrated<Client>>),
+    (context, seen): (&Context, &Arc<EntitySnapshot<Client>>),
     starting: DelegatedGrant<'_>,
 ) -> Result<TokenResponse, IssuanceFailure> {
     let DelegatedGrant { grant, narrowing, token, possession } = starting;

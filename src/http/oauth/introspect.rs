@@ -7,7 +7,7 @@
 mod api_key;
 
 use crate::{
-    actors::{Failure, Replied},
+    actors::{Failure, VersionedReply},
     crypto::{API_KEY_PREFIX, OpaqueKind},
     domain::{
         access_token::Claims,
@@ -205,7 +205,7 @@ async fn refresh_token(
     };
     let shown = match app.entities.families.ask(&caller.context, &token.id, Command::ShowNow).await
     {
-        Ok(Replied { reply: Reply::Shown(shown), .. }) => shown,
+        Ok(VersionedReply { reply: Reply::Shown(shown), .. }) => shown,
         Ok(_) | Err(Failure::Refused(_) | Failure::Unmet { .. }) => {
             return Ok(INACTIVE);
         }

@@ -1,7 +1,7 @@
 //! An account and the sign-outs of the installation as they are now: together they say in which epoch a person acts.
 
 use crate::{
-    actors::{HydrateError, Hydrated},
+    actors::{EntitySnapshot, HydrateError},
     domain::{
         Machine as _, Timestamp,
         account::{Account, Known},
@@ -15,7 +15,7 @@ use crate::{
 use std::sync::Arc;
 
 pub struct AccountReading {
-    pub account: Arc<Hydrated<Account>>,
+    pub account: Arc<EntitySnapshot<Account>>,
     pub sign_outs: SignOuts,
 }
 

@@ -5,7 +5,7 @@ pub mod read_token;
 pub mod retries;
 
 use crate::{
-    actors::{HydrateError, Hydrated, View},
+    actors::{EntitySnapshot, HydrateError, View},
     domain::{
         Machine, Requirement, Timestamp, access_token::AccessToken, session::Session,
         token_family::TokenFamily,
@@ -91,7 +91,7 @@ impl Reading<'_> {
         self,
         view: &View<M>,
         id: &str,
-    ) -> Result<Arc<Hydrated<M>>, HydrateError> {
+    ) -> Result<Arc<EntitySnapshot<M>>, HydrateError> {
         match self {
             Self::Recent => view.look(id).await,
             Self::Anew => view.look_anew(id).await,

@@ -2,7 +2,7 @@
 
 use super::{Dependencies, LivenessReading};
 use crate::{
-    actors::Hydrated,
+    actors::EntitySnapshot,
     domain::{
         access_token::Claims,
         account::{self, Account},
@@ -18,13 +18,13 @@ use std::{
 #[derive(Clone)]
 pub struct Good {
     /// The person it speaks for, if it is not a client in its own name.
-    account: Option<Arc<Hydrated<Account>>>,
+    account: Option<Arc<EntitySnapshot<Account>>>,
     /// Of a token for our own API or for SCIM, by which changes are made.
     dependencies: Option<Arc<Dependencies>>,
 }
 
 impl Good {
-    pub fn of_person(account: Option<Arc<Hydrated<Account>>>) -> Self {
+    pub fn of_person(account: Option<Arc<EntitySnapshot<Account>>>) -> Self {
         Self { account, dependencies: None }
     }
 

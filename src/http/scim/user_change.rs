@@ -6,7 +6,7 @@ use super::{
     user_view::{self, Member},
 };
 use crate::{
-    actors::Vouching,
+    actors::DomainHolder,
     crypto::draw_uuid,
     domain::{
         Timestamp,
@@ -23,7 +23,7 @@ use crate::{
 /// What the address of a new User leads to.
 enum Person {
     /// No account has the address, and the organization has proved its domain.
-    AtProvedDomain { address: String, by: Vouching },
+    AtProvedDomain { address: String, by: DomainHolder },
     /// The person is asked; without an address no person can be.
     Invitee { address: Option<String> },
 }

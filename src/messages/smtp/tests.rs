@@ -103,7 +103,7 @@ fn well(command: &str) -> &'static str {
     }
 }
 
-async fn send(sender: &SmtpSender) -> Result<(), Undelivered> {
+async fn send(sender: &SmtpSender) -> Result<(), DeliveryFailure> {
     let address = |text: &str| text.parse::<Address>().unwrap();
     let (from, to) = (address("id@example.com"), address("ana@acme.test"));
     let (content, class) = (b"Subject: x\r\n\r\n402913\r\n", DeliveryClass::Code);
@@ -142,7 +142,7 @@ async fn a_password_is_not_told_to_a_server_without_tls() {
         let peer = Peer::following("220 peer", script).await;
         let password = Secret::new("open sesame");
         let sender = peer.sender(Some(Credentials { user: "ana".to_owned(), password }));
-        assert!(matches!(send(&sender).await, Err(Undelivered::TopicRests(_))), "{offer}");
+        assert!(matches!(send(&sender).await, Err(DeliveryFailure::TopicRests(_))), "{offer}");
         let heard = peer.heard().concat();
         let told = |line: &String| line.starts_with("AUTH") || line.starts_with("MAIL");
         assert!(!heard.iter().any(told), "{heard:?}");
@@ -157,7 +157,7 @@ async fn an_offer_of_tls_that_fails_is_no_reason_to_send_in_clear() {
         other => well(other),
     };
     let peer = Peer::following("220 peer", script).await;
-    assert!(matches!(send(&peer.sender(None)).await, Err(Undelivered::TopicRests(_))));
+    assert!(matches!(send(&peer.sender(None)).await, Err(DeliveryFailure::TopicRests(_))));
     assert!(!peer.heard().concat().iter().any(|line| line.starts_with("MAIL")));
 }
 
@@ -177,8 +177,8 @@ async fn only_a_refusal_of_this_mail_gives_it_up() {
         let peer = Peer::following("220 peer", script).await;
         let outcome = send(&peer.sender(None)).await;
         let (why, never) = match &outcome {
-            Err(Undelivered::Never(why)) => (why, true),
-            Err(Undelivered::Later(why) | Undelivered::TopicRests(why)) => (why, false),
+            Err(DeliveryFailure::Never(why)) => (why, true),
+            Err(DeliveryFailure::Later(why) | DeliveryFailure::TopicRests(why)) => (why, false),
             other => panic!("case {number}: {other:?}"),
         };
         assert_eq!(never, given_up, "case {number}: {why}");
@@ -187,7 +187,7 @@ async fn only_a_refusal_of_this_mail_gives_it_up() {
     for greeting in ["554 no service", "SSH-2.0-OpenSSH", "220"] {
         let peer = Peer::following(greeting, |_| "500 what?").await;
         let outcome = send(&peer.sender(None)).await;
-        assert!(matches!(outcome, Err(Undelivered::TopicRests(_))), "{greeting}: {outcome:?}");
+        assert!(matches!(outcome, Err(DeliveryFailure::TopicRests(_))), "{greeting}: {outcome:?}");
     }
 }
 
@@ -197,7 +197,7 @@ async fn after_a_refusal_the_connection_serves_the_next_mail() {
     let peer = Peer::following("220 peer", script).await;
     let sender = peer.sender(None);
     for _ in 0..2 {
-        assert!(matches!(send(&sender).await, Err(Undelivered::Never(_))));
+        assert!(matches!(send(&sender).await, Err(DeliveryFailure::Never(_))));
     }
     let heard = peer.heard();
     assert_eq!(heard.len(), 1);
@@ -225,7 +225,7 @@ async fn while_the_server_is_away_one_mail_asks_and_the_others_do_not_wait() {
     let sender = peer.sender(None);
     sender.is_away.store(true, Relaxed);
     let probe = sender.probe.acquire().await.unwrap();
-    let why = Undelivered::TopicRests("the mail server is away".to_owned());
+    let why = DeliveryFailure::TopicRests("the mail server is away".to_owned());
     assert_eq!(send(&sender).await, Err(why));
     assert!(peer.heard().is_empty(), "no second connection");
     drop(probe);

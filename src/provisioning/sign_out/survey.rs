@@ -2,7 +2,7 @@
 
 use super::SignOutCount;
 use crate::{
-    actors::{HydrateError, Placed, hydrate, hydrate_page_of_all},
+    actors::{HydrateError, ListEntry, hydrate, hydrate_page_of_all},
     domain::{
         Machine as _, Timestamp,
         account::{ACCOUNTS, Account, Known},
@@ -275,7 +275,7 @@ struct Pages<'a, M> {
     store: &'a Store,
     list: &'static str,
     after: (String, String, String),
-    page: std::vec::IntoIter<(String, Placed<M>)>,
+    page: std::vec::IntoIter<(String, ListEntry<M>)>,
     is_last: bool,
 }
 
@@ -290,12 +290,12 @@ impl<'a, M: crate::domain::Machine> Pages<'a, M> {
         }
     }
 
-    async fn next(&mut self) -> Result<Option<(String, Placed<M>)>, HydrateError> {
+    async fn next(&mut self) -> Result<Option<(String, ListEntry<M>)>, HydrateError> {
         if self.page.len() == 0 && !self.is_last {
             let after = (&*self.after.0, &*self.after.1, &*self.after.2);
             let page = hydrate_page_of_all(self.store, self.list, after, PAGE).await?;
             self.is_last = page.len() < PAGE as usize;
-            if let Some((owner, Placed { rank, id, .. })) = page.last() {
+            if let Some((owner, ListEntry { rank, id, .. })) = page.last() {
                 self.after = (owner.clone(), rank.clone(), id.clone());
             }
             self.page = page.into_iter();

@@ -7,9 +7,9 @@
 //! | `ask`, `again` | the head of the loop in `State::settle`: the time is taken, then what is held |
 //! | `read` | `State::read` |
 //! | `decide` | `settle` from `machine.decide` on, up to the commit: trusted, or to be checked |
-//! | `check` | `State::check`, and `continue` where it says `Stale` |
+//! | `check` | `State::check`, and `continue` where it says `StaleState` |
 //! | `commit` | the commit and the `match` on its verdict |
-//! | `lose_track` | `Settled::Unknown` and the `stop` in `handle`; a node that is gone |
+//! | `lose_track` | `CommandOutcome::Unknown` and the `stop` in `handle`; a node that is gone |
 //! | `forget` | the janitor, and a row that is not there read as version 0 |
 //! | `land` | `Group::write` in `src/store/group.rs`: versions, requirements, then the swap |
 //!

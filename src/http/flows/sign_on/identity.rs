@@ -5,7 +5,7 @@
 
 use super::SSO_REFUSED;
 use crate::{
-    actors::{CommitError, MultiCommit, Vouching},
+    actors::{CommitError, DomainHolder, MultiCommit},
     crypto::draw_uuid,
     domain::{
         Context, Machine as _, Requirement,
@@ -189,7 +189,7 @@ impl SubjectResolver<'_> {
     }
 
     /// Returns the address that the provider asserts, if the organization has proved its domain.
-    async fn vouched(&self, slug: &str) -> Result<(String, Vouching), Problem> {
+    async fn vouched(&self, slug: &str) -> Result<(String, DomainHolder), Problem> {
         let Self { app, person, .. } = *self;
         let address = person.email.as_deref().filter(|_| person.email_verified != Some(false));
         let address = address.and_then(normalise_email).ok_or(ACCOUNT_NOT_VOUCHED)?;

@@ -3,7 +3,7 @@
 
 use super::{Step, StepRequest};
 use crate::{
-    actors::Hydrated,
+    actors::EntitySnapshot,
     domain::{
         account::{Account, EMAIL_ADDRESSES, Known, normalise_email},
         flow::AccountProof,
@@ -25,7 +25,7 @@ pub(super) const DECOY: &str = "00000000-0000-0000-0000-000000000000";
 
 /// The account that was named, if there is one, and the attempt that is charged to its name.
 pub struct NamedAccount {
-    seen: Arc<Hydrated<Account>>,
+    seen: Arc<EntitySnapshot<Account>>,
     pub attempt: Attempt,
 }
 
@@ -101,17 +101,20 @@ impl StepRequest<'_> {
 
 /// Finds the account of an address, with as many readings where there is none. One that its person
 /// cannot sign in to is answered as none: it is not said to a caller who has proved nothing.
-pub(super) async fn find(app: &App, email: &str) -> Result<Arc<Hydrated<Account>>, Problem> {
+pub(super) async fn find(app: &App, email: &str) -> Result<Arc<EntitySnapshot<Account>>, Problem> {
     let seen = find_holder(app, email).await?;
     let now = app.clock.now();
     if seen.machine.known().is_some_and(|known| known.admits(now)) {
         return Ok(seen);
     }
-    Ok(Arc::new(Hydrated { machine: Account::default(), version: 0 }))
+    Ok(Arc::new(EntitySnapshot { machine: Account::default(), version: 0 }))
 }
 
 /// Finds the account of an address, whatever its standing.
-pub(super) async fn find_holder(app: &App, email: &str) -> Result<Arc<Hydrated<Account>>, Problem> {
+pub(super) async fn find_holder(
+    app: &App,
+    email: &str,
+) -> Result<Arc<EntitySnapshot<Account>>, Problem> {
     let holder = app.store.find(EMAIL_ADDRESSES, email).await?;
     let id = holder.map_or_else(|| DECOY.to_owned(), |(_, id)| id);
     Ok(app.views.accounts.peek(&id).await?)

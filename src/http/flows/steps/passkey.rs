@@ -11,7 +11,7 @@
 
 use super::{Step, StepRequest, Taking, ceremony};
 use crate::{
-    actors::Hydrated,
+    actors::EntitySnapshot,
     crypto::passkeys::{PasskeyError, PresentedPasskey},
     domain::{
         Fingerprint,
@@ -49,7 +49,7 @@ struct VerifiedPasskey {
     /// Has the account write down the use.
     uses: Command,
     /// The account that it was verified on.
-    seen: Arc<Hydrated<Account>>,
+    seen: Arc<EntitySnapshot<Account>>,
 }
 
 /// A proof that is wrong, of which account, if that is known.

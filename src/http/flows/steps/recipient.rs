@@ -8,7 +8,7 @@ use super::{
     named::{find, find_holder},
 };
 use crate::{
-    actors::Hydrated,
+    actors::EntitySnapshot,
     domain::{
         Locale,
         account::{Account, Known, normalise_email},
@@ -25,7 +25,7 @@ pub struct Recipient {
     pub email: String,
     /// What attempts and messages are charged to.
     pub charged_to: String,
-    seen: Arc<Hydrated<Account>>,
+    seen: Arc<EntitySnapshot<Account>>,
     purpose: Purpose,
     /// The account that the person would make, where they ask for one.
     applicant: Option<Box<Applicant>>,

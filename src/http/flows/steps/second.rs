@@ -2,7 +2,7 @@
 
 use super::{Step, StepOutcome, StepRequest};
 use crate::{
-    actors::Hydrated,
+    actors::EntitySnapshot,
     domain::{
         account::{Account, Command, Known},
         flow::AccountProof,
@@ -83,7 +83,7 @@ impl StepRequest<'_> {
     pub(super) async fn prove_second(
         &self,
         attempt: &mut Option<Attempt>,
-        mut seen: Arc<Hydrated<Account>>,
+        mut seen: Arc<EntitySnapshot<Account>>,
         prove: impl Fn(&Known, i64) -> Option<AccountProof>,
     ) -> Result<StepOutcome, Problem> {
         for _ in 0..TRIES {

@@ -2,7 +2,7 @@
 
 use super::checks::LONGEST_STATE;
 use crate::{
-    actors::Hydrated,
+    actors::EntitySnapshot,
     domain::{
         authorization::{ReplyTo, ResponseJwt, ResponseMode},
         client::{Client, KnownClient, LONGEST_ID},
@@ -18,7 +18,7 @@ use std::{net::IpAddr, sync::Arc};
 
 /// A client and a redirect URI of its own.
 pub struct ProvenClient {
-    seen: Arc<Hydrated<Client>>,
+    seen: Arc<EntitySnapshot<Client>>,
     pub reply_to: ReplyTo,
     pub scope: String,
     /// `prompt=none`: no page is shown, whatever happens (OIDC Core §3.1.2.1).
@@ -40,7 +40,7 @@ pub async fn client(
     app: &App,
     form: &Form,
     caller: IpAddr,
-) -> Result<Arc<Hydrated<Client>>, OAuthError> {
+) -> Result<Arc<EntitySnapshot<Client>>, OAuthError> {
     const UNKNOWN: OAuthError = invalid("the client is not known");
     if form.is_repeated("client_id") {
         return Err(ONCE);
@@ -71,7 +71,7 @@ fn foreign(client: &KnownClient, presented: &str) -> OAuthError {
 }
 
 /// Proves where the answer to a request of this client may go.
-pub fn prove(seen: Arc<Hydrated<Client>>, form: &Form) -> Result<ProvenClient, OAuthError> {
+pub fn prove(seen: Arc<EntitySnapshot<Client>>, form: &Form) -> Result<ProvenClient, OAuthError> {
     let client = seen.machine.known().ok_or(invalid("the client is not known"))?;
     if ["redirect_uri", "state"].into_iter().any(|name| form.is_repeated(name)) {
         return Err(ONCE);

@@ -5,7 +5,7 @@ use super::{
     picked::{self, SessionChoice},
 };
 use crate::{
-    actors::{Failure, HydrateError, Hydrated},
+    actors::{EntitySnapshot, Failure, HydrateError},
     crypto::{OpaqueKind, draw_id_at},
     domain::{
         Actor, Context, Machine as _,
@@ -158,7 +158,7 @@ async fn try_to_settle(
 const USED: AuthorizationError =
     AuthorizationError::new(Code::InvalidRequestUri, "the request_uri was used before");
 
-fn known(seen: Option<&Hydrated<Client>>) -> Option<(&KnownClient, i64)> {
+fn known(seen: Option<&EntitySnapshot<Client>>) -> Option<(&KnownClient, i64)> {
     let seen = seen?;
     Some((seen.machine.known()?, seen.version))
 }

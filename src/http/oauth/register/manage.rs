@@ -58,7 +58,7 @@ type ClientId = Result<Path<String>, PathRejection>;
 struct Manager {
     client_id: String,
     token: String,
-    seen: Arc<crate::actors::Hydrated<Client>>,
+    seen: Arc<crate::actors::EntitySnapshot<Client>>,
 }
 
 impl Manager {

@@ -7,7 +7,7 @@
 
 use super::Grant;
 use crate::{
-    actors::Hydrated,
+    actors::EntitySnapshot,
     domain::{
         authority::{RequestedAuthority, Scopes, Widening},
         authorization_details::Details,
@@ -65,7 +65,7 @@ async fn home(
     app: &App,
     client: &KnownClient,
     asked: Option<&str>,
-) -> Result<Option<Arc<Hydrated<Organization>>>, OAuthError> {
+) -> Result<Option<Arc<EntitySnapshot<Organization>>>, OAuthError> {
     if asked.is_some() && asked != client.organization.as_deref() {
         return Err(WRONG_ORGANIZATION);
     }

@@ -2,7 +2,7 @@
 
 use super::{INVALID_SUBJECT, WRONG_ORGANIZATION};
 use crate::{
-    actors::Hydrated,
+    actors::EntitySnapshot,
     crypto::API_KEY_PREFIX,
     domain::{
         Requirement, Timestamp,
@@ -94,7 +94,7 @@ async fn seen(app: &App, grant: Option<&Grant>) -> Result<Vec<Requirement>, OAut
     Ok(seen)
 }
 
-type Seen = Arc<Hydrated<TokenFamily>>;
+type Seen = Arc<EntitySnapshot<TokenFamily>>;
 
 /// Returns the family of a token; what a family stands for never changes.
 async fn family(app: &App, claims: &Claims<'_>) -> Result<Option<Seen>, OAuthError> {
@@ -104,7 +104,7 @@ async fn family(app: &App, claims: &Claims<'_>) -> Result<Option<Seen>, OAuthErr
     }
 }
 
-fn grant(family: Option<&Hydrated<TokenFamily>>) -> Result<Option<&Grant>, OAuthError> {
+fn grant(family: Option<&EntitySnapshot<TokenFamily>>) -> Result<Option<&Grant>, OAuthError> {
     family.map(|seen| seen.machine.grant().ok_or(INVALID_SUBJECT)).transpose()
 }
 
