@@ -22,7 +22,7 @@ use crate::{
     messages::Messages,
     system::{GivenUp, System, SystemError, SystemOptions},
     transport::{
-        AddressRules, ConnectionLimits, DrainLimits, Drained, Listener, Server, ServerOptions,
+        AddressRules, ConnectionLimits, DrainLimits, DrainOutcome, Listener, Server, ServerOptions,
         TlsIdentity, raise_limit,
     },
     webhooks::{self, WebhookCourier},
@@ -204,10 +204,10 @@ impl Running {
         // Operators may look until the end.
         drop(self.private);
         let orderly = self.system.stop(STOP_TIMEOUT).await;
-        if let Drained::CutOff(connections) = drained {
+        if let DrainOutcome::CutOff(connections) = drained {
             tracing::warn!(connections, "timeout ran out: connections were cut off");
         }
-        orderly && drained == Drained::InOrder
+        orderly && drained == DrainOutcome::InOrder
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{MtlsPlan, OperatorAddress, ServerError};
 use crate::{
     http::{App, Hosts, MutualTls, flows::steps::Steps, router},
-    transport::{Listener, TlsIdentity, TlsListening},
+    transport::{Listener, TlsIdentity, TlsMode},
 };
 use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
@@ -52,11 +52,11 @@ impl Sockets {
     ) -> (Vec<Listener>, Option<TcpListener>) {
         let router = router::public(app, steps);
         let plainly = |socket| {
-            let tls = tls.cloned().map(TlsListening::Plain);
+            let tls = tls.cloned().map(TlsMode::Plain);
             Listener { socket, tls, router: router.clone() }
         };
         let asking = self.asking.map(|(socket, tls)| {
-            let tls = Some(TlsListening::AskingForCertificates(tls));
+            let tls = Some(TlsMode::AskingForCertificates(tls));
             Listener { socket, tls, router: router::for_certificates(app) }
         });
         (self.public.into_iter().map(plainly).chain(asking).collect(), self.private)

@@ -2,7 +2,7 @@
 
 use super::{
     connection::serve,
-    shared::{Admitted, ConnectionGuard, Entrance, Shared, Stage},
+    shared::{AddressPermit, ConnectionGuard, Entrance, ServerState, Stage},
 };
 use std::{
     io::{self, ErrorKind},
@@ -24,13 +24,13 @@ const PAUSE: Duration = Duration::from_millis(100);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// A connection that has been accepted and has no permit yet.
-struct Waiting {
+struct AcceptedConnection {
     tcp: TcpStream,
     address: SocketAddr,
-    admitted: Admitted,
+    admitted: AddressPermit,
 }
 
-impl Waiting {
+impl AcceptedConnection {
     fn spawn(self, permit: Option<OwnedSemaphorePermit>, connections: &mut Connections) {
         let Self { tcp, address, admitted } = self;
         let guard = ConnectionGuard::begin(admitted, permit);
@@ -45,11 +45,15 @@ struct Connections {
 }
 
 /// Accepts until the server is shut, and ends when the last of its connections has.
-pub(super) async fn accept(listener: TcpListener, entrance: Arc<Entrance>, shared: Arc<Shared>) {
+pub(super) async fn accept(
+    listener: TcpListener,
+    entrance: Arc<Entrance>,
+    shared: Arc<ServerState>,
+) {
     let mut connections = Connections { entrance, tasks: JoinSet::new() };
     let mut stage = shared.stage();
     // Outside of what may be given up in between: an accepted connection must not be lost.
-    let mut waiting: Option<Waiting> = None;
+    let mut waiting: Option<AcceptedConnection> = None;
     while *stage.borrow_and_update() < Stage::Shut {
         tokio::select! {
             _ = stage.changed() => {}
@@ -86,7 +90,7 @@ pub(super) fn note(ended: Result<(), JoinError>) {
 }
 
 /// Waits for a permit; connections that are idle are closed for it.
-async fn permit(shared: &Shared) -> OwnedSemaphorePermit {
+async fn permit(shared: &ServerState) -> OwnedSemaphorePermit {
     loop {
         if let Ok(permit) = shared.permits.clone().try_acquire_owned() {
             return permit;
@@ -100,14 +104,14 @@ async fn permit(shared: &Shared) -> OwnedSemaphorePermit {
 }
 
 /// Waits for a connection that its address may have.
-async fn next(listener: &TcpListener, shared: &Arc<Shared>) -> Waiting {
+async fn next(listener: &TcpListener, shared: &Arc<ServerState>) -> AcceptedConnection {
     let mut struggling = false;
     loop {
         match listener.accept().await {
             Ok((tcp, address)) => {
-                if let Some(admitted) = Admitted::of(shared, address.ip()) {
+                if let Some(admitted) = AddressPermit::of(shared, address.ip()) {
                     send_at_once(&tcp);
-                    return Waiting { tcp, address, admitted };
+                    return AcceptedConnection { tcp, address, admitted };
                 }
             }
             Err(error) if is_theirs(&error) => {}
@@ -127,19 +131,19 @@ async fn next(listener: &TcpListener, shared: &Arc<Shared>) -> Waiting {
 /// The system itself is asked: the reactor may not have heard yet of the last to come.
 fn sweep(
     listener: TcpListener,
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     connections: &mut Connections,
 ) -> io::Result<()> {
     let listener = listener.into_std()?;
     loop {
         match listener.accept() {
             Ok((tcp, address)) => {
-                let Some(admitted) = Admitted::of(shared, address.ip()) else { continue };
+                let Some(admitted) = AddressPermit::of(shared, address.ip()) else { continue };
                 tcp.set_nonblocking(true)?;
                 let tcp = TcpStream::from_std(tcp)?;
                 send_at_once(&tcp);
                 let permit = shared.permits.clone().try_acquire_owned().ok();
-                Waiting { tcp, address, admitted }.spawn(permit, connections);
+                AcceptedConnection { tcp, address, admitted }.spawn(permit, connections);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             Err(error) if is_theirs(&error) => {}

@@ -2,9 +2,9 @@
 
 use super::{
     ConnectionLimits, Peer,
-    connection_state::{Advice, Awaiting, ConnectionState, Version},
+    connection_state::{Advice, AwaitedEvent, ConnectionState, Version},
     service::RouterService,
-    shared::{ConnectionGuard, Entrance, Shared, Stage},
+    shared::{ConnectionGuard, Entrance, ServerState, Stage},
     stream::Stream,
     streams::{StreamStarter, Streams},
     timeouts::Timeouts,
@@ -96,7 +96,11 @@ pub(super) async fn serve(
 }
 
 /// Makes the handshake where TLS is spoken.
-async fn handshake(shared: &Shared, tls: Option<&TlsAcceptor>, tcp: TcpStream) -> Option<Stream> {
+async fn handshake(
+    shared: &ServerState,
+    tls: Option<&TlsAcceptor>,
+    tcp: TcpStream,
+) -> Option<Stream> {
     let Some(tls) = tls else { return Some(Stream::Plain(tcp)) };
     let accepted = timeout(shared.limits.handshake, tls.accept(tcp));
     match accepted.await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
@@ -199,7 +203,7 @@ impl Supervisor {
                 // First, so that a request that has arrived is seen before its connection closes.
                 ended = conversation.as_mut() => return report(ended),
                 () = self.timeout.run_out(&self.connection_state, self.version) => {
-                    if finishing || self.connection_state.awaiting(self.version) == Awaiting::Head {
+                    if finishing || self.connection_state.awaiting(self.version) == AwaitedEvent::Head {
                         return;
                     }
                     finishing = true;

@@ -5,9 +5,9 @@
 //!
 //! A connection is charged for each request from its head to the last byte of its answer. A client
 //! that asks for much at once, and one that reads nothing, make it owe more and more;
-//! [`Shared::charge`] sets a bound.
+//! [`ServerState::charge`] sets a bound.
 
-use super::shared::{Shared, Stage};
+use super::shared::{ServerState, Stage};
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed},
@@ -49,7 +49,7 @@ mod closing {
 
 /// What is being waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Awaiting {
+pub(super) enum AwaitedEvent {
     /// Ourselves.
     Answer,
     /// The rest of a head, or the first one.
@@ -59,7 +59,7 @@ pub(super) enum Awaiting {
 }
 
 pub(super) struct ConnectionState {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     /// Goes up whenever what is being waited for changes.
     changes: AtomicU64,
     under_way: AtomicUsize,
@@ -89,7 +89,7 @@ pub(super) struct ConnectionState {
 }
 
 impl ConnectionState {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<ServerState>) -> Self {
         let number = shared.tally.enter();
         let last_request = AtomicU64::new(shared.tally.begun());
         Self {
@@ -162,12 +162,12 @@ impl ConnectionState {
         !self.owed.load(Relaxed) && !self.is_under_way()
     }
 
-    pub(super) fn awaiting(&self, version: Version) -> Awaiting {
+    pub(super) fn awaiting(&self, version: Version) -> AwaitedEvent {
         let mid_head = version == Version::Http1 && self.heard.load(Relaxed);
         match (self.is_under_way(), self.served.load(Relaxed)) {
-            (true, _) => Awaiting::Answer,
-            (false, true) if !mid_head => Awaiting::Request,
-            (false, _) => Awaiting::Head,
+            (true, _) => AwaitedEvent::Answer,
+            (false, true) if !mid_head => AwaitedEvent::Request,
+            (false, _) => AwaitedEvent::Head,
         }
     }
 
@@ -274,7 +274,7 @@ impl Drop for ConnectionState {
 }
 
 /// One request, until its answer has been handed to the system in full or given up.
-pub(super) struct UnderWay {
+pub(super) struct PendingRequest {
     connection_state: Arc<ConnectionState>,
     /// The age in which it began.
     age: usize,
@@ -296,7 +296,7 @@ impl ConnectionState {
     }
 }
 
-impl UnderWay {
+impl PendingRequest {
     /// Begins a request with a head of so many bytes.
     pub(super) fn begin(
         connection_state: &Arc<ConnectionState>,
@@ -358,7 +358,7 @@ impl UnderWay {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         let Self { connection_state, age, charged, version, with_body } = self;
         if *with_body && *version == Version::Http2 {

@@ -18,10 +18,10 @@ const SHARE_CLOSED: usize = 100;
 
 pub(super) struct Registry {
     rules: Arc<AddressRules>,
-    open: Mutex<Open>,
+    open: Mutex<OpenConnections>,
 }
 
-struct Open {
+struct OpenConnections {
     counts: AddressCounts,
     /// By the machine at the other end; those that are not limited are together.
     connections: HashMap<Option<IpNet>, Vec<Arc<ConnectionState>>>,
@@ -30,10 +30,10 @@ struct Open {
 impl Registry {
     pub(super) fn new(rules: Arc<AddressRules>, per_address: usize) -> Self {
         let counts = AddressCounts::new(per_address);
-        Self { rules, open: Mutex::new(Open { counts, connections: HashMap::new() }) }
+        Self { rules, open: Mutex::new(OpenConnections { counts, connections: HashMap::new() }) }
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenConnections> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -109,7 +109,7 @@ impl Registry {
     }
 }
 
-impl Open {
+impl OpenConnections {
     /// Every connection that has not been told to close at once.
     fn all(&self) -> impl Iterator<Item = &Arc<ConnectionState>> {
         self.connections.values().flatten().filter(|one| !one.is_cut_off())

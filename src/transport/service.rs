@@ -1,6 +1,6 @@
 //! The router as hyper's service: each request learns where it came from, each is counted.
 
-use super::connection_state::{ConnectionState, UnderWay, Version};
+use super::connection_state::{ConnectionState, PendingRequest, Version};
 use crate::crypto::ClientCertificate;
 use axum::{Router, body::Body as AxumBody, routing::future::RouteFuture};
 use bytes::{Buf, Bytes};
@@ -41,11 +41,11 @@ pub(super) struct RouterService {
 impl Service<Request<Incoming>> for RouterService {
     type Response = Response<Delivery>;
     type Error = Infallible;
-    type Future = Answering;
+    type Future = AnswerFuture;
 
-    fn call(&self, mut request: Request<Incoming>) -> Answering {
+    fn call(&self, mut request: Request<Incoming>) -> AnswerFuture {
         let under_way =
-            UnderWay::begin(&self.connection_state, self.version, size_of_head(&request));
+            PendingRequest::begin(&self.connection_state, self.version, size_of_head(&request));
         request.extensions_mut().insert(self.peer);
         if let Some(certificate) = &self.certificate {
             request.extensions_mut().insert(certificate.clone());
@@ -61,7 +61,7 @@ impl Service<Request<Incoming>> for RouterService {
         self.connection_state.give_up_on_overload();
         let is_wanted = !self.connection_state.is_cut_off();
         let answer = is_wanted.then(|| tower::Service::call(&mut self.router.clone(), request));
-        Answering { answer, under_way: Some(under_way), version: self.version }
+        AnswerFuture { answer, under_way: Some(under_way), version: self.version }
     }
 }
 
@@ -102,17 +102,17 @@ impl Body for Upload {
 }
 
 /// The router's answer to come; none where the connection is to be closed at once.
-pub(super) struct Answering {
+pub(super) struct AnswerFuture {
     answer: Option<RouteFuture<Infallible>>,
-    under_way: Option<UnderWay>,
+    under_way: Option<PendingRequest>,
     version: Version,
 }
 
-impl Future for Answering {
+impl Future for AnswerFuture {
     type Output = Result<Response<Delivery>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if self.under_way.as_ref().is_some_and(UnderWay::is_cut_off) {
+        if self.under_way.as_ref().is_some_and(PendingRequest::is_cut_off) {
             // Freed now and not with the connection, whose own task may be behind many others.
             self.answer = None;
             self.under_way = None;
@@ -150,14 +150,14 @@ fn size_of_headers(headers: &HeaderMap) -> usize {
 /// The body of an answer. The request is under way until its last bytes have been sent.
 pub(super) struct Delivery {
     body: AxumBody,
-    under_way: Option<UnderWay>,
+    under_way: Option<PendingRequest>,
 }
 
 /// A part of the body of an answer, as hyper keeps it until it has been sent.
 pub(super) struct Part {
     bytes: Bytes,
     /// With the last part.
-    _under_way: Option<UnderWay>,
+    _under_way: Option<PendingRequest>,
 }
 
 impl Buf for Part {
@@ -190,7 +190,7 @@ impl Body for Delivery {
             return Poll::Ready(None);
         };
         let last = self.body.is_end_stream();
-        let mut under_way = self.under_way.take_if(|_| last).map(UnderWay::go_with_body);
+        let mut under_way = self.under_way.take_if(|_| last).map(PendingRequest::go_with_body);
         let part = |bytes| Part { bytes, _under_way: under_way.take() };
         Poll::Ready(Some(frame.map(|frame| frame.map_data(part))))
     }

@@ -35,7 +35,7 @@ pub(super) struct Entrance {
     pub(super) tls: Option<TlsAcceptor>,
 }
 
-pub(super) struct Shared {
+pub(super) struct ServerState {
     pub(super) limits: ConnectionLimits,
     pub(super) dice: Arc<dyn Dice>,
     pub(super) tally: Tally,
@@ -61,7 +61,7 @@ pub(super) struct Plan {
     pub(super) dice: Arc<dyn Dice>,
 }
 
-impl Shared {
+impl ServerState {
     pub(super) fn build(plan: Plan) -> Self {
         let Plan { limits, addresses, dice } = plan;
         let connections = limits.max_connections.clamp(1, Semaphore::MAX_PERMITS);
@@ -118,14 +118,14 @@ impl Shared {
 }
 
 /// A connection that its address may have; counted there for as long as this lives.
-pub(super) struct Admitted {
-    shared: Arc<Shared>,
+pub(super) struct AddressPermit {
+    shared: Arc<ServerState>,
     pub(super) address: IpAddr,
 }
 
-impl Admitted {
+impl AddressPermit {
     /// Refuses an address that has too many connections.
-    pub(super) fn of(shared: &Arc<Shared>, address: IpAddr) -> Option<Self> {
+    pub(super) fn of(shared: &Arc<ServerState>, address: IpAddr) -> Option<Self> {
         if shared.registry.count(address) {
             return Some(Self { shared: shared.clone(), address });
         }
@@ -134,7 +134,7 @@ impl Admitted {
     }
 }
 
-impl Drop for Admitted {
+impl Drop for AddressPermit {
     fn drop(&mut self) {
         self.shared.registry.uncount(self.address);
     }
@@ -142,19 +142,19 @@ impl Drop for Admitted {
 
 /// One connection, counted for as long as this lives.
 pub(super) struct ConnectionGuard {
-    admitted: Admitted,
+    admitted: AddressPermit,
     connection_state: Arc<ConnectionState>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl ConnectionGuard {
-    pub(super) fn begin(admitted: Admitted, permit: Option<OwnedSemaphorePermit>) -> Self {
+    pub(super) fn begin(admitted: AddressPermit, permit: Option<OwnedSemaphorePermit>) -> Self {
         let connection_state = Arc::new(ConnectionState::new(admitted.shared.clone()));
         admitted.shared.registry.enter(admitted.address, connection_state.clone());
         Self { admitted, connection_state, _permit: permit }
     }
 
-    pub(super) fn shared(&self) -> &Arc<Shared> {
+    pub(super) fn shared(&self) -> &Arc<ServerState> {
         &self.admitted.shared
     }
 

@@ -7,7 +7,7 @@
 
 use super::{
     ConnectionLimits,
-    connection_state::{Awaiting, ConnectionState, OLDEST, Version},
+    connection_state::{AwaitedEvent, ConnectionState, OLDEST, Version},
 };
 use std::{pin::Pin, time::Duration};
 use tokio::time::{Sleep, sleep};
@@ -63,9 +63,9 @@ impl Timeouts {
                 }
             }
             let limit = match connection_state.awaiting(version) {
-                Awaiting::Answer => continue,
-                Awaiting::Head => BEATS,
-                Awaiting::Request => self.idle_beats,
+                AwaitedEvent::Answer => continue,
+                AwaitedEvent::Head => BEATS,
+                AwaitedEvent::Request => self.idle_beats,
             };
             if self.beats >= limit {
                 return;

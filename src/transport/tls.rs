@@ -48,13 +48,13 @@ pub struct TlsIdentity {
 }
 
 /// How a listener speaks TLS.
-pub enum TlsListening {
+pub enum TlsMode {
     Plain(Arc<TlsIdentity>),
     /// It asks for the certificates of clients, which need not have one (RFC 8705).
     AskingForCertificates(Arc<TlsIdentity>),
 }
 
-impl TlsListening {
+impl TlsMode {
     pub(super) fn acceptor(self) -> TlsAcceptor {
         TlsAcceptor::from(match self {
             Self::Plain(identity) => identity.config.clone(),

@@ -114,8 +114,8 @@ async fn of_two_lengths_the_chunks_count_and_the_connection_closes() {
 
 #[tokio::test]
 async fn the_id_of_a_refusal_comes_from_the_dice_that_were_lent() {
-    struct Always(u8);
-    impl Dice for Always {
+    struct ConstantDice(u8);
+    impl Dice for ConstantDice {
         fn fill(&self, bytes: &mut [u8]) {
             bytes.fill(self.0);
         }
@@ -126,10 +126,10 @@ async fn the_id_of_a_refusal_comes_from_the_dice_that_were_lent() {
         listeners: vec![Listener { socket: listener, tls: None, router: Router::new() }],
         limits: ConnectionLimits::default(),
         addresses: here(),
-        dice: Arc::new(Always(7)),
+        dice: Arc::new(ConstantDice(7)),
     });
     let mut client = connect(address).await;
     client.send("rubbish\r\n\r\n").await.unwrap();
     let answer = soon(client.answer()).await.unwrap();
-    assert_eq!(answer.header("x-request-id"), Some(draw_text(&Always(7), 16).as_str()));
+    assert_eq!(answer.header("x-request-id"), Some(draw_text(&ConstantDice(7), 16).as_str()));
 }

@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::transport::{
-    connection_state::{Advice, Awaiting, ConnectionState, UnderWay, Version::*},
-    shared::{Plan, Shared, Stage},
+    connection_state::{Advice, AwaitedEvent, ConnectionState, PendingRequest, Version::*},
+    shared::{Plan, ServerState, Stage},
 };
 
-fn connection_state() -> (Arc<Shared>, Arc<ConnectionState>) {
-    let shared = Arc::new(Shared::build(Plan {
+fn connection_state() -> (Arc<ServerState>, Arc<ConnectionState>) {
+    let shared = Arc::new(ServerState::build(Plan {
         limits: ConnectionLimits::default(),
         addresses: Arc::default(),
         dice: Arc::new(SystemDice),
@@ -19,14 +19,17 @@ fn connection_state() -> (Arc<Shared>, Arc<ConnectionState>) {
 fn the_first_byte_of_a_fresh_connection_does_not_begin_its_time_anew() {
     let (_, connection_state) = connection_state();
     connection_state.hear();
-    assert_eq!((connection_state.changes(), connection_state.awaiting(Http1)), (0, Awaiting::Head));
+    assert_eq!(
+        (connection_state.changes(), connection_state.awaiting(Http1)),
+        (0, AwaitedEvent::Head)
+    );
 }
 
 #[test]
 fn a_request_goes_round_and_each_step_counts() {
     let (shared, connection_state) = connection_state();
     let mut changes = 0;
-    let mut stands = |awaiting: Awaiting, at_rest: bool| {
+    let mut stands = |awaiting: AwaitedEvent, at_rest: bool| {
         assert_eq!(
             (connection_state.awaiting(Http1), connection_state.is_at_rest()),
             (awaiting, at_rest)
@@ -38,15 +41,15 @@ fn a_request_goes_round_and_each_step_counts() {
     };
     for _ in 0..2 {
         connection_state.hear();
-        let request = UnderWay::begin(&connection_state, Http1, 100);
-        stands(Awaiting::Answer, false);
+        let request = PendingRequest::begin(&connection_state, Http1, 100);
+        stands(AwaitedEvent::Answer, false);
         assert_eq!(shared.tally.report(0).requests_under_way, 1);
         drop(request);
-        stands(Awaiting::Request, false);
+        stands(AwaitedEvent::Request, false);
         connection_state.flushed();
-        stands(Awaiting::Request, true);
+        stands(AwaitedEvent::Request, true);
         connection_state.hear();
-        stands(Awaiting::Head, true);
+        stands(AwaitedEvent::Head, true);
     }
     assert_eq!(shared.tally.report(0).requests_under_way, 0);
 }
@@ -54,27 +57,27 @@ fn a_request_goes_round_and_each_step_counts() {
 #[test]
 fn what_comes_before_the_answer_is_flushed_begins_no_head() {
     let (_, connection_state) = connection_state();
-    let request = UnderWay::begin(&connection_state, Http1, 100);
+    let request = PendingRequest::begin(&connection_state, Http1, 100);
     connection_state.hear();
     connection_state.flushed();
     drop(request);
     connection_state.hear();
     connection_state.flushed();
-    assert_eq!(connection_state.awaiting(Http1), Awaiting::Request);
+    assert_eq!(connection_state.awaiting(Http1), AwaitedEvent::Request);
 }
 
 #[test]
 fn bytes_of_http2_are_not_taken_for_a_head() {
     let (_, connection_state) = connection_state();
-    drop(UnderWay::begin(&connection_state, Http1, 100));
+    drop(PendingRequest::begin(&connection_state, Http1, 100));
     connection_state.hear();
-    assert_eq!(connection_state.awaiting(Http2), Awaiting::Request);
+    assert_eq!(connection_state.awaiting(Http2), AwaitedEvent::Request);
 }
 
 #[test]
 fn a_request_is_charged_until_its_answer_is_flushed() {
     let (shared, connection_state) = connection_state();
-    let mut request = UnderWay::begin(&connection_state, Http1, 1_000);
+    let mut request = PendingRequest::begin(&connection_state, Http1, 1_000);
     let begun = shared.owed();
     assert!(begun >= 1_000, "{begun}");
     request.answer(500);
@@ -87,11 +90,11 @@ fn a_request_is_charged_until_its_answer_is_flushed() {
     assert_eq!(shared.owed(), begun + 19_000);
     connection_state.flushed();
     assert_eq!((connection_state.owes(), shared.owed()), (0, 0));
-    let request = UnderWay::begin(&connection_state, Http2, 1).go_with_body();
+    let request = PendingRequest::begin(&connection_state, Http2, 1).go_with_body();
     connection_state.flushed();
     drop(request);
     assert_eq!((connection_state.owes(), shared.owed()), (0, 0), "a body is flushed before");
-    drop(UnderWay::begin(&connection_state, Http2, 1));
+    drop(PendingRequest::begin(&connection_state, Http2, 1));
     assert!(shared.owed() > 0, "a head is not");
     drop(connection_state);
     assert_eq!(shared.owed(), 0, "a connection that has ended owes nothing");
@@ -101,7 +104,7 @@ fn a_request_is_charged_until_its_answer_is_flushed() {
 fn a_connection_makes_room_only_when_it_is_idle() {
     for (version, advice) in [(Http1, Advice::Drop), (Http2, Advice::MakeRoom)] {
         let (_, connection_state) = connection_state();
-        let request = UnderWay::begin(&connection_state, version, 1);
+        let request = PendingRequest::begin(&connection_state, version, 1);
         connection_state.close_if_idle();
         assert!(!connection_state.is_idle());
         assert_eq!(connection_state.advice(Stage::Open, version), Advice::Stay);
@@ -123,7 +126,7 @@ fn a_drain_advises_by_what_a_connection_has_done() {
     let silent = |_: &Arc<ConnectionState>| {};
     let heard = |connection_state: &Arc<ConnectionState>| connection_state.hear();
     let used = |connection_state: &Arc<ConnectionState>| {
-        drop(UnderWay::begin(connection_state, Http1, 100));
+        drop(PendingRequest::begin(connection_state, Http1, 100));
         connection_state.flushed();
     };
     let half = |connection_state: &Arc<ConnectionState>| {

@@ -17,16 +17,16 @@ fn leisurely() -> DrainLimits {
     DrainLimits { lame_duck: PATIENT, ..brisk() }
 }
 
-struct Draining(JoinSet<Drained>);
+struct DrainTask(JoinSet<DrainOutcome>);
 
-impl Draining {
+impl DrainTask {
     fn begin(server: Server, limits: DrainLimits) -> Self {
         let mut tasks = JoinSet::new();
         tasks.spawn(server.drain(limits));
         Self(tasks)
     }
 
-    async fn end(mut self) -> Drained {
+    async fn end(mut self) -> DrainOutcome {
         soon(self.0.join_next()).await.unwrap().unwrap()
     }
 }
@@ -46,7 +46,7 @@ async fn a_server_with_nobody_there_drains_at_once() {
     drop(connect(started.address).await);
     until(|| started.server.report().accepted == 1 && started.server.report().open == 0).await;
     let stopwatch = Stopwatch::start();
-    assert_eq!(started.server.drain(DrainLimits::default()).await, Drained::InOrder);
+    assert_eq!(started.server.drain(DrainLimits::default()).await, DrainOutcome::InOrder);
     assert!(stopwatch.elapsed() < Duration::from_millis(500));
     assert!(is_refused(started.address).await);
 }
@@ -56,7 +56,7 @@ async fn a_lame_duck_serves_old_and_new_connections_once_more() {
     let started = start(brief()).await;
     let mut old = connect(started.address).await;
     assert!(!old.get("/").await.unwrap().closes());
-    let draining = Draining::begin(started.server, leisurely());
+    let draining = DrainTask::begin(started.server, leisurely());
     tokio::task::yield_now().await;
     for client in [&mut old, &mut connect(started.address).await] {
         let answer = client.get("/").await.unwrap();
@@ -65,7 +65,7 @@ async fn a_lame_duck_serves_old_and_new_connections_once_more() {
         assert_eq!(client.farewell().await, "");
     }
     drop(old);
-    assert_eq!(draining.end().await, Drained::InOrder);
+    assert_eq!(draining.end().await, DrainOutcome::InOrder);
     assert!(is_refused(started.address).await);
 }
 
@@ -80,12 +80,12 @@ async fn a_lame_duck_sends_used_http2_connections_away_and_answers_fresh_ones_fi
     let mut fresh = Client2::over(stream).await.unwrap();
     until(|| started.server.report().open == 2).await;
     let meter = started.server.meter();
-    let draining = Draining::begin(started.server, leisurely());
+    let draining = DrainTask::begin(started.server, leisurely());
     old.farewell().await;
     until(|| meter.report().open == 1).await;
     assert_eq!(fresh.get("/").await.body(), "hello");
     fresh.farewell().await;
-    assert_eq!(draining.end().await, Drained::InOrder);
+    assert_eq!(draining.end().await, DrainOutcome::InOrder);
 }
 
 #[tokio::test]
@@ -98,8 +98,8 @@ async fn silent_connections_go_after_the_grace() {
     let unused2 = Client2::over(stream).await.unwrap();
     until(|| started.server.report().open == 3).await;
     let stopwatch = Stopwatch::start();
-    let draining = Draining::begin(started.server, brisk());
-    assert_eq!(draining.end().await, Drained::InOrder);
+    let draining = DrainTask::begin(started.server, brisk());
+    assert_eq!(draining.end().await, DrainOutcome::InOrder);
     assert!(stopwatch.elapsed() >= HASTY * 2);
     for mut client in [fresh, used] {
         assert_eq!(client.farewell().await, "");
@@ -113,7 +113,7 @@ async fn a_handshake_that_never_comes_does_not_hold_up_the_drain() {
     let started = start_with(brief(), Some(authority.identity())).await;
     let _silent = connect(started.address).await;
     until(|| started.server.report().open == 1).await;
-    assert_eq!(soon(started.server.drain(brisk())).await, Drained::InOrder);
+    assert_eq!(soon(started.server.drain(brisk())).await, DrainOutcome::InOrder);
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn requests_under_way_are_finished_however_late() {
         client2.get("/gate").await.body()
     });
     until(|| started.server.report().requests_under_way == 2).await;
-    let draining = Draining::begin(started.server, brisk());
+    let draining = DrainTask::begin(started.server, brisk());
     door_shut(started.address).await;
     // The connections without a request would have gone by now.
     sleep(HASTY * 2).await;
@@ -139,7 +139,7 @@ async fn requests_under_way_are_finished_however_late() {
     assert_eq!(answer.body, "through");
     assert_eq!(soon(tasks.join_next()).await.unwrap().unwrap(), "through");
     drop(client);
-    assert_eq!(draining.end().await, Drained::InOrder);
+    assert_eq!(draining.end().await, DrainOutcome::InOrder);
 }
 
 #[tokio::test]
@@ -150,13 +150,13 @@ async fn who_waits_in_the_backlog_is_served_although_the_house_is_full() {
     until(|| started.server.report().requests_under_way == 1).await;
     let mut waiting = connect(started.address).await;
     waiting.request("/").await.unwrap();
-    let draining = Draining::begin(started.server, brisk());
+    let draining = DrainTask::begin(started.server, brisk());
     let answer = soon(waiting.answer()).await.unwrap();
     assert!(answer.closes());
     started.gate.add_permits(1);
     assert_eq!(soon(inside.answer()).await.unwrap().body, "through");
     drop((inside, waiting));
-    assert_eq!(draining.end().await, Drained::InOrder);
+    assert_eq!(draining.end().await, DrainOutcome::InOrder);
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn a_request_that_has_come_in_half_is_waited_for() {
     assert_eq!(second.get("/").await.unwrap().body, "hello");
     second.send("GET / HTTP/1.1\r\n").await.unwrap();
     until(|| started.server.report().open == 2).await;
-    let draining = Draining::begin(started.server, brisk());
+    let draining = DrainTask::begin(started.server, brisk());
     door_shut(started.address).await;
     sleep(HASTY * 2).await;
     for mut client in [first, second] {
@@ -177,7 +177,7 @@ async fn a_request_that_has_come_in_half_is_waited_for() {
         assert!(answer.closes());
         assert_eq!(answer.body, "hello");
     }
-    assert_eq!(draining.end().await, Drained::InOrder);
+    assert_eq!(draining.end().await, DrainOutcome::InOrder);
 }
 
 #[tokio::test]
@@ -195,7 +195,7 @@ async fn what_does_not_end_is_cut_off_when_patience_runs_out() {
     until(|| started.server.report().requests_under_way == 2).await;
     let meter = started.server.meter();
     let limits = DrainLimits { timeout: HASTY * 2, ..brisk() };
-    assert_eq!(soon(started.server.drain(limits)).await, Drained::CutOff(2));
+    assert_eq!(soon(started.server.drain(limits)).await, DrainOutcome::CutOff(2));
     assert_eq!(client.farewell().await, "");
     assert!(soon(tasks.join_next()).await.unwrap().unwrap());
     until(|| meter.report().open == 0 && meter.report().requests_under_way == 0).await;

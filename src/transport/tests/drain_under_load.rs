@@ -13,7 +13,7 @@ use tokio::{
 
 /// What all clients of a test have seen together.
 #[derive(Default)]
-struct Seen {
+struct ClientTally {
     answers: AtomicU64,
     /// Connections over which at least one answer came.
     served: AtomicU64,
@@ -22,7 +22,7 @@ struct Seen {
 /// Asks over one connection until the server says that it closes, or `times` have passed.
 ///
 /// Whatever goes wrong once the connection has been served is a request that was lost.
-async fn ask_over(tcp: TcpStream, times: u64, seen: &Seen) {
+async fn ask_over(tcp: TcpStream, times: u64, seen: &ClientTally) {
     let mut client = Client::new(tcp);
     for asked in 0..times {
         match client.get("/work").await {
@@ -42,7 +42,7 @@ async fn ask_over(tcp: TcpStream, times: u64, seen: &Seen) {
 }
 
 /// The same over HTTP/2, for ever.
-async fn ask_over_http2(tcp: TcpStream, seen: &Seen) {
+async fn ask_over_http2(tcp: TcpStream, seen: &ClientTally) {
     let Ok(mut client) = Client2::over(tcp).await else { return };
     for asked in 0_u64.. {
         match client.get("/work").await {
@@ -67,7 +67,7 @@ enum Habit {
 }
 
 /// Comes back until it is refused.
-async fn come_back(address: SocketAddr, habit: Habit, seen: Arc<Seen>) {
+async fn come_back(address: SocketAddr, habit: Habit, seen: Arc<ClientTally>) {
     loop {
         let tcp = match TcpStream::connect(address).await {
             Ok(tcp) => tcp,
@@ -104,7 +104,7 @@ async fn no_request_is_lost_in_a_drain_under_load() {
         let runtime = elsewhere();
         let serving = runtime.spawn(serve(router, ConnectionLimits::default(), None));
         let (server, address) = serving.await.unwrap();
-        let (meter, seen) = (server.meter(), Arc::new(Seen::default()));
+        let (meter, seen) = (server.meter(), Arc::new(ClientTally::default()));
         let mut clients = JoinSet::new();
         for habit in [Habit::Keeps, Habit::Reconnects, Habit::SpeaksHttp2] {
             for _ in 0..4 {
@@ -114,7 +114,7 @@ async fn no_request_is_lost_in_a_drain_under_load() {
         until(|| seen.answers.load(Relaxed) >= 200).await;
         let lame_duck = Duration::from_millis(50);
         let limits = DrainLimits { lame_duck, idle_grace: HASTY, timeout: PATIENT };
-        assert_eq!(soon(server.drain(limits)).await, Drained::InOrder);
+        assert_eq!(soon(server.drain(limits)).await, DrainOutcome::InOrder);
         while let Some(ended) = soon(clients.join_next()).await {
             ended.unwrap();
         }

@@ -28,7 +28,7 @@ async fn a_thousand_handshakes_of_one_address_keep_no_other_out() {
     let authority = Authority::new();
     let mut listeners = Vec::new();
     let mut addresses = Vec::new();
-    for tls in [TlsListening::Plain, TlsListening::AskingForCertificates] {
+    for tls in [TlsMode::Plain, TlsMode::AskingForCertificates] {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         addresses.push(socket.local_addr().unwrap());
         let router = router(Arc::new(Semaphore::new(0)));

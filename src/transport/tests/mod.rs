@@ -32,20 +32,20 @@ const PATIENT: Duration = Duration::from_secs(20);
 const HASTY: Duration = Duration::from_millis(200);
 
 /// A server, and the gate behind which requests to `/gate` wait.
-struct Started {
+struct StartedServer {
     server: Server,
     address: SocketAddr,
     gate: Arc<Semaphore>,
 }
 
-async fn start(limits: ConnectionLimits) -> Started {
+async fn start(limits: ConnectionLimits) -> StartedServer {
     start_with(limits, None).await
 }
 
-async fn start_with(limits: ConnectionLimits, tls: Option<Arc<TlsIdentity>>) -> Started {
+async fn start_with(limits: ConnectionLimits, tls: Option<Arc<TlsIdentity>>) -> StartedServer {
     let gate = Arc::new(Semaphore::new(0));
     let (server, address) = serve(router(gate.clone()), limits, tls).await;
-    Started { server, address, gate }
+    StartedServer { server, address, gate }
 }
 
 async fn serve(
@@ -55,7 +55,7 @@ async fn serve(
 ) -> (Server, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let tls = tls.map(TlsListening::Plain);
+    let tls = tls.map(TlsMode::Plain);
     let listeners = vec![Listener { socket: listener, tls, router }];
     let (dice, addresses) = (Arc::new(SystemDice), here());
     (Server::start(ServerOptions { listeners, limits, addresses, dice }), address)
