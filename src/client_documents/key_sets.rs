@@ -6,7 +6,7 @@ use super::{
     purpose::FetchPurpose,
 };
 use crate::{
-    crypto::{ClientEvidence, ClientKeys, Unverified},
+    crypto::{ClientEvidence, ClientKeys, UnverifiedSignature},
     domain::{Clock, Rate, Timestamp},
 };
 use serde_json::Value;
@@ -56,7 +56,7 @@ impl DocumentKind for KeySet {
     }
 }
 
-impl From<Missing> for Unverified {
+impl From<Missing> for UnverifiedSignature {
     fn from(missing: Missing) -> Self {
         match missing {
             Missing::Absent => Self::NoKey,
@@ -79,7 +79,7 @@ impl KeySets {
         &self,
         address: KeySetAddress<'_>,
         evidence: &ClientEvidence<'_>,
-    ) -> Result<(), Unverified> {
+    ) -> Result<(), UnverifiedSignature> {
         let cached = self.newer_than(0, address).await?;
         let verdict = cached.document.verify(evidence);
         if !verdict.is_err_and(|why| evidence.may_be_by_a_newer_key(why)) {
@@ -87,7 +87,7 @@ impl KeySets {
         }
         match self.newer_than(cached.number, address).await {
             Ok(newer) => newer.document.verify(evidence),
-            Err(Missing::Busy) => Err(Unverified::Busy),
+            Err(Missing::Busy) => Err(UnverifiedSignature::Busy),
             Err(Missing::Absent) => verdict,
         }
     }

@@ -8,7 +8,7 @@
 //! base62: it needs no secret, so that a leak scanner can tell a key from noise (`docs/api-keys.md`).
 //! It proves nothing: acceptance compares the hash of the random bits (adr/0080).
 
-use super::{Dice, Minted, draw_text, id_of_uuid, uuid_of_id};
+use super::{Dice, MintedToken, draw_text, id_of_uuid, uuid_of_id};
 use crate::domain::Fingerprint;
 use zeroize::Zeroizing;
 
@@ -31,13 +31,13 @@ pub struct PresentedKey {
 }
 
 /// Draws a secret for the key of this UUID; nothing where it is none.
-pub fn mint_api_key(uuid: &str, dice: &dyn Dice) -> Option<Minted> {
+pub fn mint_api_key(uuid: &str, dice: &dyn Dice) -> Option<MintedToken> {
     let id = id_of_uuid(uuid)?;
     let random = Zeroizing::new(draw_text(dice, 32));
     let body = Zeroizing::new([API_KEY_PREFIX, &id, &random].concat());
     let checksum = checksum(&body);
     let text = Zeroizing::new([body.as_str(), checksum.as_str()].concat());
-    Some(Minted { text, fingerprint: Fingerprint::of(random.as_bytes()) })
+    Some(MintedToken { text, fingerprint: Fingerprint::of(random.as_bytes()) })
 }
 
 /// Reads what a caller presents, if it has the form of a key and its checksum is right.

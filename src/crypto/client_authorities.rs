@@ -28,7 +28,7 @@ pub enum AuthoritiesFault {
 
 /// Why a certificate is not one of an authority.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Untrusted {
+pub enum UntrustedCertificate {
     #[error("its usage does not allow to sign")]
     Usage,
     #[error(transparent)]
@@ -54,15 +54,21 @@ impl ClientAuthorities {
     }
 
     /// Tells whether one of them, or one that it has certified, certifies this client now, and for this use.
-    pub fn verify(&self, certificate: &ClientCertificate, now: Timestamp) -> Result<(), Untrusted> {
+    pub fn verify(
+        &self,
+        certificate: &ClientCertificate,
+        now: Timestamp,
+    ) -> Result<(), UntrustedCertificate> {
         if !certificate.may_sign {
-            return Err(Untrusted::Usage);
+            return Err(UntrustedCertificate::Usage);
         }
-        let Some((own, others)) = certificate.parts() else { return Err(Untrusted::Usage) };
+        let Some((own, others)) = certificate.parts() else {
+            return Err(UntrustedCertificate::Usage);
+        };
         let seconds = u64::try_from(now.seconds()).unwrap_or_default();
         let now = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
         let verifier = self.verifier.read().unwrap_or_else(PoisonError::into_inner).clone();
-        verifier.verify_client_cert(own, others, now).map(drop).map_err(Untrusted::Chain)
+        verifier.verify_client_cert(own, others, now).map(drop).map_err(UntrustedCertificate::Chain)
     }
 }
 
@@ -133,7 +139,7 @@ mod tests {
     fn judge(
         all: &ClientAuthorities,
         chain: Vec<CertificateDer<'static>>,
-    ) -> Result<(), Untrusted> {
+    ) -> Result<(), UntrustedCertificate> {
         all.verify(&ClientCertificate::read(chain).unwrap(), NOW)
     }
 

@@ -68,7 +68,7 @@ pub enum CertificateFault {
 
 /// What a certificate lacks that an authority has issued to a client, beside a good time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum UnfitCertificate {
     #[error("is not of version 3, and TLS takes no other")]
     Version,
     #[error("names usages, and digitalSignature is not among them")]
@@ -125,14 +125,17 @@ impl ClientCertificate {
     }
 
     /// Says what keeps it from naming a client, whatever its authority.
-    pub fn unfit(&self) -> Vec<Unfit> {
+    pub fn unfit(&self) -> Vec<UnfitCertificate> {
         let Some(one) = self.parsed() else { return Vec::new() };
         let extended = one.extended_key_usage().ok().flatten();
         let lacks = [
-            (one.version() != X509Version::V3, Unfit::Version),
-            (!self.may_sign, Unfit::Usage),
-            (extended.is_some_and(|usage| !usage.value.client_auth), Unfit::NotForClients),
-            (one.is_ca(), Unfit::Authority),
+            (one.version() != X509Version::V3, UnfitCertificate::Version),
+            (!self.may_sign, UnfitCertificate::Usage),
+            (
+                extended.is_some_and(|usage| !usage.value.client_auth),
+                UnfitCertificate::NotForClients,
+            ),
+            (one.is_ca(), UnfitCertificate::Authority),
         ];
         lacks.into_iter().filter(|(lacks, _)| *lacks).map(|(_, unfit)| unfit).collect()
     }
@@ -333,12 +336,12 @@ pub(super) mod tests {
         assert_eq!(issued.unfit(), []);
         let authority = ClientCertificate::read(vec![authority.der().clone()]).unwrap();
         assert!(authority.is_self_issued());
-        assert_eq!(authority.unfit(), [Unfit::Authority]);
+        assert_eq!(authority.unfit(), [UnfitCertificate::Authority]);
         let wrong = read(|params| {
             params.key_usages = vec![KeyUsagePurpose::KeyEncipherment];
             params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         });
-        assert_eq!(wrong.unfit(), [Unfit::Usage, Unfit::NotForClients]);
+        assert_eq!(wrong.unfit(), [UnfitCertificate::Usage, UnfitCertificate::NotForClients]);
         let good = read(|params| {
             params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
             params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];

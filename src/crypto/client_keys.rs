@@ -40,11 +40,11 @@ pub enum ClientEvidence<'a> {
 
 impl ClientEvidence<'_> {
     /// Tells whether another key, of the same name or of none, may have taken the place of those that were tried.
-    pub fn may_be_by_a_newer_key(&self, why: Unverified) -> bool {
+    pub fn may_be_by_a_newer_key(&self, why: UnverifiedSignature) -> bool {
         match (why, self) {
-            (Unverified::NoKey, _) => true,
+            (UnverifiedSignature::NoKey, _) => true,
             // A key without a name may have been replaced by another without a name.
-            (Unverified::Signature, Self::Signature(jws)) => jws.kid.is_none(),
+            (UnverifiedSignature::Signature, Self::Signature(jws)) => jws.kid.is_none(),
             _ => false,
         }
     }
@@ -58,7 +58,7 @@ struct Entry {
 
 /// Why a signature was not found to be the client's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unverified {
+pub enum UnverifiedSignature {
     #[error("the client has no such key")]
     NoKey,
     #[error("the client has several such keys, and none is named")]
@@ -126,30 +126,30 @@ impl ClientKeys {
     }
 
     /// Tells whether the holder of these keys has shown this.
-    pub fn verify(&self, evidence: &ClientEvidence<'_>) -> Result<(), Unverified> {
+    pub fn verify(&self, evidence: &ClientEvidence<'_>) -> Result<(), UnverifiedSignature> {
         match evidence {
             ClientEvidence::Signature(jws) => self.verify_signature(jws),
             ClientEvidence::Certificate(certificate) => {
                 let is_bare = certificate.key.is_some_and(|key| self.bare.contains(&key));
                 let is_own = is_bare || self.certificates.contains(&certificate.print);
-                if is_own { Ok(()) } else { Err(Unverified::NoKey) }
+                if is_own { Ok(()) } else { Err(UnverifiedSignature::NoKey) }
             }
         }
     }
 
-    fn verify_signature(&self, jws: &Jws<'_>) -> Result<(), Unverified> {
+    fn verify_signature(&self, jws: &Jws<'_>) -> Result<(), UnverifiedSignature> {
         let named = |entry: &&Entry| jws.kid.is_none() || entry.kid == jws.kid;
         let fitting = self.entries.iter().filter(|entry| entry.algorithm == jws.algorithm);
         let fitting: Vec<&Entry> = fitting.filter(named).collect();
         match fitting.len() {
-            0 => return Err(Unverified::NoKey),
+            0 => return Err(UnverifiedSignature::NoKey),
             1 => {}
             // Two keys of one name are told apart by trying; without a name it would be guessing.
-            _ if jws.kid.is_none() => return Err(Unverified::Ambiguous),
+            _ if jws.kid.is_none() => return Err(UnverifiedSignature::Ambiguous),
             _ => {}
         }
         let verified = |entry: &&Entry| entry.key.verify(jws.message(), jws.signature()).is_ok();
-        if fitting.iter().any(verified) { Ok(()) } else { Err(Unverified::Signature) }
+        if fitting.iter().any(verified) { Ok(()) } else { Err(UnverifiedSignature::Signature) }
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
     struct Set(Value);
 
     impl Set {
-        fn verify(&self, evidence: &ClientEvidence<'_>) -> Result<(), Unverified> {
+        fn verify(&self, evidence: &ClientEvidence<'_>) -> Result<(), UnverifiedSignature> {
             let verify = |keys: ClientKeys| keys.verify(evidence);
             let for_many = ClientKeys::read(&self.0).unwrap().map(verify).unwrap();
             let for_one = ClientKeys::read_for(evidence, &self.0).unwrap().map(verify).unwrap();
@@ -221,7 +221,7 @@ mod tests {
         key
     }
 
-    fn judge(keys: &Set, signer: &Signer) -> Result<(), Unverified> {
+    fn judge(keys: &Set, signer: &Signer) -> Result<(), UnverifiedSignature> {
         let token = signer.sign("JWT", &json!({ "sub": "a" })).unwrap();
         keys.verify(&ClientEvidence::Signature(&Jws::read(&token).unwrap()))
     }
@@ -234,7 +234,7 @@ mod tests {
             assert_eq!(judge(&set, signer), Ok(()), "{}", signer.algorithm());
             let others = all.iter().filter(|other| other.kid() != signer.kid());
             let others = keys(&others.map(jwk).collect::<Vec<_>>());
-            assert_eq!(judge(&others, signer), Err(Unverified::NoKey));
+            assert_eq!(judge(&others, signer), Err(UnverifiedSignature::NoKey));
         }
         let [_, _, signer, _] = &all;
         let token = signer.sign("JWT", &json!({ "sub": "a" })).unwrap();
@@ -264,7 +264,7 @@ mod tests {
             ("key_ops", json!(["sign"])),
         ] {
             let set = keys(&[with(key.clone(), name, value)]);
-            assert_eq!(judge(&set, signer), Err(Unverified::NoKey), "{name}");
+            assert_eq!(judge(&set, signer), Err(UnverifiedSignature::NoKey), "{name}");
         }
     }
 
@@ -275,17 +275,20 @@ mod tests {
         let (x, y) = (key["x"].clone(), key["y"].clone());
         // No point of the curve is no key.
         let none = with(with(key.clone(), "x", y), "y", x);
-        assert_eq!(judge(&keys(&[none]), signer), Err(Unverified::NoKey));
+        assert_eq!(judge(&keys(&[none]), signer), Err(UnverifiedSignature::NoKey));
         let [_, _, another, _] = &signers();
         let other = with(jwk(another), "kid", key["kid"].clone());
         assert_eq!(judge(&keys(&[other.clone(), key.clone()]), signer), Ok(()));
-        assert_eq!(judge(&keys(std::slice::from_ref(&other)), signer), Err(Unverified::Signature));
+        assert_eq!(
+            judge(&keys(std::slice::from_ref(&other)), signer),
+            Err(UnverifiedSignature::Signature)
+        );
         let token = signer.sign("JWT", &json!({})).unwrap();
         let mut unnamed = Jws::read(&token).unwrap();
         unnamed.kid = None;
         assert_eq!(
             keys(&[other, key]).verify(&ClientEvidence::Signature(&unnamed)),
-            Err(Unverified::Ambiguous)
+            Err(UnverifiedSignature::Ambiguous)
         );
     }
 
@@ -332,12 +335,15 @@ mod tests {
         let judge = |key: Value| keys(&[key]).verify(&ClientEvidence::Certificate(&certificate));
         assert_eq!(judge(jwk(&pair)), Ok(()));
         assert_eq!(judge(with(jwk(&pair), "x5c", held(&certificate))), Ok(()));
-        assert_eq!(judge(jwk(&other)), Err(Unverified::NoKey));
+        assert_eq!(judge(jwk(&other)), Err(UnverifiedSignature::NoKey));
         // Another certificate of the same key is not the one that was registered.
-        assert_eq!(judge(with(jwk(&pair), "x5c", held(&make(&pair)))), Err(Unverified::NoKey));
+        assert_eq!(
+            judge(with(jwk(&pair), "x5c", held(&make(&pair)))),
+            Err(UnverifiedSignature::NoKey)
+        );
         for odd in [json!([]), json!("AAAA"), json!([1]), json!(["!"]), json!(null)] {
-            assert_eq!(judge(with(jwk(&pair), "x5c", odd)), Err(Unverified::NoKey));
+            assert_eq!(judge(with(jwk(&pair), "x5c", odd)), Err(UnverifiedSignature::NoKey));
         }
-        assert_eq!(judge(with(jwk(&pair), "use", json!("enc"))), Err(Unverified::NoKey));
+        assert_eq!(judge(with(jwk(&pair), "use", json!("enc"))), Err(UnverifiedSignature::NoKey));
     }
 }

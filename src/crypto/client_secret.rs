@@ -1,6 +1,6 @@
 //! The secret by which a provider knows our client, as it is kept.
 
-use super::{Dice, Unsealable, Vault};
+use super::{Dice, UnsealError, Vault};
 use crate::domain::{
     Fingerprint, Secret,
     account::SealedSecret,
@@ -24,7 +24,7 @@ pub fn seal_client_secret(
 }
 
 /// Opens the secret of a connection, if it has one.
-pub fn open_client_secret(vault: &Vault, known: &Known) -> Result<Option<Secret>, Unsealable> {
+pub fn open_client_secret(vault: &Vault, known: &Known) -> Result<Option<Secret>, UnsealError> {
     let Some(secret) = &known.secret else { return Ok(None) };
     vault.open(PURPOSE, known.id.as_bytes(), secret.sealed.expose()).map(Some)
 }

@@ -35,14 +35,16 @@ mod webhook;
 
 pub use api_key::{API_KEY_PREFIX, PresentedKey, mint_api_key, read_api_key};
 pub use base32::{decode_base32, encode_base32};
-pub use client_authorities::{AuthoritiesFault, ClientAuthorities, Untrusted};
-pub use client_certificate::{CertificateFault, ClientCertificate, Unfit, check_size};
-pub use client_keys::{ClientEvidence, ClientKeys, Unverified};
+pub use client_authorities::{AuthoritiesFault, ClientAuthorities, UntrustedCertificate};
+pub use client_certificate::{CertificateFault, ClientCertificate, UnfitCertificate, check_size};
+pub use client_keys::{ClientEvidence, ClientKeys, UnverifiedSignature};
 pub use client_secret::{open_client_secret, seal_client_secret};
 pub use dpop_nonce::{is_dpop_nonce, mint_dpop_nonce};
 pub use jws::{Jws, JwsFault};
 pub use mac::MacKey;
-pub use opaque::{Genuine, Minted, OpaqueKind, draw_id, draw_id_at, id_of_uuid, uuid_of_id};
+pub use opaque::{
+    GenuineToken, MintedToken, OpaqueKind, draw_id, draw_id_at, id_of_uuid, uuid_of_id,
+};
 pub use pairwise::PairwiseSubjects;
 pub use proof::{ProofFault, SignedProof};
 pub use pseudonym::Pseudonyms;
@@ -54,7 +56,7 @@ pub use shared_vault::SharedVault;
 pub use signer::{KeyError, PublicParts, SignError, Signer, SigningKey};
 pub use statements::{BadIssuers, BadStatement, StatementIssuers};
 pub use totp::{TotpEnrolment, draw_totp_secret, matching_step};
-pub use vault::{Unsealable, Vault};
+pub use vault::{UnsealError, Vault};
 pub use verified_tokens::VerifiedTokens;
-pub use verifier::{NotOurs, Verifiers};
+pub use verifier::{ForeignToken, Verifiers};
 pub use webhook::{draw_webhook_secret, sign_webhook, webhook_secret_text};

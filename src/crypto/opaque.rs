@@ -30,14 +30,14 @@ pub enum OpaqueKind {
 }
 
 /// A new token: its text is seen once, its fingerprint is kept.
-pub struct Minted {
+pub struct MintedToken {
     pub text: Zeroizing<String>,
     pub fingerprint: Fingerprint,
 }
 
 /// A token that was once issued: whose it is, and what is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Genuine {
+pub struct GenuineToken {
     pub id: String,
     pub fingerprint: Fingerprint,
 }
@@ -63,18 +63,18 @@ impl OpaqueKind {
     }
 
     /// Draws a token for the owner `id`, which came from [`draw_id`].
-    pub fn mint(self, id: &str, vault: &Vault, dice: &dyn Dice) -> Minted {
+    pub fn mint(self, id: &str, vault: &Vault, dice: &dyn Dice) -> MintedToken {
         debug_assert_eq!(id.len(), ID);
         let random = Zeroizing::new(draw_text(dice, 32));
         let parts = [self.prefix().as_bytes(), id.as_bytes(), random.as_bytes()];
         let tag = vault.opaque_keys()[0].tag(&parts);
         let tag = URL_SAFE_NO_PAD.encode(&tag[..TAG_BYTES]);
         let text = Zeroizing::new([self.prefix(), id, &random, &tag].concat());
-        Minted { text, fingerprint: Fingerprint::of(random.as_bytes()) }
+        MintedToken { text, fingerprint: Fingerprint::of(random.as_bytes()) }
     }
 
     /// Reads what a caller presents, if it was issued under a secret key that is still kept.
-    pub fn read(self, text: &str, vault: &Vault) -> Option<Genuine> {
+    pub fn read(self, text: &str, vault: &Vault) -> Option<GenuineToken> {
         let body = text.strip_prefix(self.prefix())?;
         if body.len() != ID + RANDOM + TAG || !body.is_ascii() {
             return None;
@@ -85,7 +85,7 @@ impl OpaqueKind {
         let parts = [self.prefix().as_bytes(), id.as_bytes(), random.as_bytes()];
         let genuine = vault.opaque_keys().iter().any(|key| key.begins(&parts, &tag));
         let fingerprint = Fingerprint::of(random.as_bytes());
-        genuine.then(|| Genuine { id: id.to_owned(), fingerprint })
+        genuine.then(|| GenuineToken { id: id.to_owned(), fingerprint })
     }
 }
 

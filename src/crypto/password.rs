@@ -8,7 +8,7 @@ mod foreign;
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
-use foreign::Foreign;
+use foreign::ForeignHash;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -152,7 +152,7 @@ pub fn verify(
     cost: PasswordCost,
     memory: &mut Memory,
 ) -> Result<Verdict, PasswordError> {
-    if let Some(foreign) = Foreign::parse(phc) {
+    if let Some(foreign) = ForeignHash::parse(phc) {
         let matches = foreign?.matches(password)?;
         return Ok(Verdict { matches, needs_rehash: matches });
     }
@@ -167,7 +167,7 @@ pub fn verify(
 
 /// Tells whether `verify` could compare anything with a PHC string that comes from elsewhere.
 pub fn check(phc: &str) -> Result<(), PasswordError> {
-    match Foreign::parse(phc) {
+    match ForeignHash::parse(phc) {
         Some(foreign) => foreign.map(drop),
         None => Phc::parse(phc).map(drop),
     }

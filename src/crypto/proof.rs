@@ -1,7 +1,7 @@
 //! A token that brings the key it is verified by: it proves that its maker holds that key, and nothing else (RFC 9449 §4.2).
 
 use super::{
-    client_keys::{Unverified, verifying_key},
+    client_keys::{UnverifiedSignature, verifying_key},
     jws::{Jws, JwsFault},
     signer,
     verifier::Key,
@@ -44,10 +44,10 @@ impl<'a> SignedProof<'a> {
     }
 
     /// Tells whether it was signed by the key that it brings. A name of a key says nothing here: there is one.
-    pub fn verify(&self) -> Result<(), Unverified> {
-        let key = self.verifier.as_ref().ok_or(Unverified::NoKey)?;
+    pub fn verify(&self) -> Result<(), UnverifiedSignature> {
+        let key = self.verifier.as_ref().ok_or(UnverifiedSignature::NoKey)?;
         let verified = key.verify(self.jws.message(), self.jws.signature());
-        verified.map_err(|_| Unverified::Signature)
+        verified.map_err(|_| UnverifiedSignature::Signature)
     }
 }
 
@@ -109,7 +109,7 @@ mod tests {
     fn a_proof_by_another_key_than_it_brings_is_none() {
         let (one, other) = (&signers()[2], &signers()[2]);
         let text = signed(one, &header(one, &public(other)));
-        assert_eq!(SignedProof::read(&text).unwrap().verify(), Err(Unverified::Signature));
+        assert_eq!(SignedProof::read(&text).unwrap().verify(), Err(UnverifiedSignature::Signature));
     }
 
     #[test]
@@ -142,6 +142,6 @@ mod tests {
         let mut other = header(signer, &key);
         other["alg"] = "EdDSA".into();
         let text = signed(signer, &other);
-        assert_eq!(SignedProof::read(&text).unwrap().verify(), Err(Unverified::NoKey));
+        assert_eq!(SignedProof::read(&text).unwrap().verify(), Err(UnverifiedSignature::NoKey));
     }
 }

@@ -61,9 +61,9 @@ pub(super) fn uuid_text(bytes: [u8; 16]) -> String {
 mod tests {
     use super::*;
 
-    struct Always(u8);
+    struct ConstantDice(u8);
 
-    impl Dice for Always {
+    impl Dice for ConstantDice {
         fn fill(&self, bytes: &mut [u8]) {
             bytes.fill(self.0);
         }
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn what_is_drawn_comes_from_the_dice_that_were_lent() {
-        assert_eq!(draw::<3>(&Always(7)), [7, 7, 7]);
-        assert_eq!(draw_text(&Always(0), 3), "AAAA");
+        assert_eq!(draw::<3>(&ConstantDice(7)), [7, 7, 7]);
+        assert_eq!(draw_text(&ConstantDice(0), 3), "AAAA");
     }
 
     #[test]
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn a_drawn_uuid_says_its_version_and_variant() {
-        assert_eq!(draw_uuid(&Always(0)), "00000000-0000-4000-8000-000000000000");
-        assert_eq!(draw_uuid(&Always(0xFF)), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+        assert_eq!(draw_uuid(&ConstantDice(0)), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(draw_uuid(&ConstantDice(0xFF)), "ffffffff-ffff-4fff-bfff-ffffffffffff");
     }
 
     #[test]

@@ -143,14 +143,14 @@ mod tests {
 
     #[test]
     fn every_character_is_drawn_and_none_looks_like_another() {
-        struct Counting(std::sync::atomic::AtomicU8);
-        impl Dice for Counting {
+        struct AscendingDice(std::sync::atomic::AtomicU8);
+        impl Dice for AscendingDice {
             fn fill(&self, bytes: &mut [u8]) {
                 use std::sync::atomic::Ordering::Relaxed;
                 bytes.fill_with(|| self.0.fetch_add(1, Relaxed));
             }
         }
-        let codes = draw_recovery_codes(&Counting(0.into()));
+        let codes = draw_recovery_codes(&AscendingDice(0.into()));
         let seen: HashSet<u8> = codes.iter().flat_map(|code| code.0.expose().to_vec()).collect();
         assert_eq!(seen, ALPHABET.iter().copied().collect());
         for alike in b"ilouILOU" {

@@ -39,7 +39,7 @@ struct Keys {
 
 /// Why a sealed message stays closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unsealable {
+pub enum UnsealError {
     #[error("not a sealed message")]
     Malformed,
     #[error("sealed under a secret key that is not in the keys folder")]
@@ -88,23 +88,23 @@ impl Vault {
         purpose: &'static str,
         context: &[u8],
         sealed: &[u8],
-    ) -> Result<Secret, Unsealable> {
+    ) -> Result<Secret, UnsealError> {
         if sealed.len() < HEADER + TAG || sealed[0] != VERSION {
-            return Err(Unsealable::Malformed);
+            return Err(UnsealError::Malformed);
         }
         let (header, ciphertext) = sealed.split_at(HEADER);
         let (fingerprint, salt) = header[1..].split_at(FINGERPRINT);
         let key = self
             .all()
             .find(|key| key.fingerprint().as_slice() == fingerprint)
-            .ok_or(Unsealable::UnknownKey)?;
+            .ok_or(UnsealError::UnknownKey)?;
 
         let (message_key, nonce) = message_key(key, purpose, salt);
         let bound = Aad::from([header, context].concat());
         let mut opened = ciphertext.to_vec();
         let length = message_key
             .open_in_place(nonce, bound, &mut opened)
-            .map_err(|_| Unsealable::Forged)?
+            .map_err(|_| UnsealError::Forged)?
             .len();
         opened.truncate(length);
         Ok(Secret::new(opened))
@@ -156,9 +156,9 @@ mod tests {
     use super::*;
     use crate::crypto::SystemDice;
 
-    struct Stuck;
+    struct ZeroDice;
 
-    impl Dice for Stuck {
+    impl Dice for ZeroDice {
         fn fill(&self, bytes: &mut [u8]) {
             bytes.fill(0);
         }
@@ -198,16 +198,16 @@ mod tests {
             assert!(vault(1).open("totp", b"account-1", &sealed[..length]).is_err());
         }
         let longer = [sealed.as_slice(), &[0]].concat();
-        assert_eq!(vault(1).open("totp", b"account-1", &longer), Err(Unsealable::Forged));
-        assert_eq!(vault(1).open("totp", b"account-1", &[]), Err(Unsealable::Malformed));
+        assert_eq!(vault(1).open("totp", b"account-1", &longer), Err(UnsealError::Forged));
+        assert_eq!(vault(1).open("totp", b"account-1", &[]), Err(UnsealError::Malformed));
     }
 
     #[test]
     fn another_context_or_purpose_keeps_it_closed() {
         let sealed = sealed();
-        assert_eq!(vault(1).open("totp", b"account-2", &sealed), Err(Unsealable::Forged));
-        assert_eq!(vault(1).open("totp", b"", &sealed), Err(Unsealable::Forged));
-        assert_eq!(vault(1).open("outbox", b"account-1", &sealed), Err(Unsealable::Forged));
+        assert_eq!(vault(1).open("totp", b"account-2", &sealed), Err(UnsealError::Forged));
+        assert_eq!(vault(1).open("totp", b"", &sealed), Err(UnsealError::Forged));
+        assert_eq!(vault(1).open("outbox", b"account-1", &sealed), Err(UnsealError::Forged));
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
         let rotated = Vault::new(SecretKey::new(&[2; 32]), vec![SecretKey::new(&[1; 32])]);
         assert_eq!(rotated.open("totp", b"account-1", &sealed()), Ok(Secret::new("open sesame")));
         let fresh = rotated.seal("totp", b"", b"x", &SystemDice);
-        assert_eq!(vault(1).open("totp", b"", &fresh), Err(Unsealable::UnknownKey));
+        assert_eq!(vault(1).open("totp", b"", &fresh), Err(UnsealError::UnknownKey));
         assert!(vault(2).open("totp", b"", &fresh).is_ok());
     }
 
@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn even_with_stuck_dice_two_purposes_share_no_keystream() {
-        let one = vault(1).seal("totp", b"", &[0; 32], &Stuck);
-        let two = vault(1).seal("outbox", b"", &[0; 32], &Stuck);
+        let one = vault(1).seal("totp", b"", &[0; 32], &ZeroDice);
+        let two = vault(1).seal("outbox", b"", &[0; 32], &ZeroDice);
         assert_eq!(one[..HEADER], two[..HEADER]);
         assert_ne!(one[HEADER..], two[HEADER..]);
     }

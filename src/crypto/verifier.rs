@@ -21,7 +21,7 @@ pub(super) struct Key(ParsedPublicKey);
 /// The text is not a token that one of these keys signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is no token of ours")]
-pub struct NotOurs;
+pub struct ForeignToken;
 
 /// Exactly what [`super::Signer`] writes: a `crit` or anything else is none of ours.
 #[derive(Deserialize)]
@@ -76,10 +76,10 @@ impl Verifiers {
     /// Returns the claims of a token of this type that one of these keys signed.
     ///
     /// Says nothing of time, issuer or revocation.
-    pub fn read<C: DeserializeOwned>(&self, typ: &str, token: &str) -> Result<C, NotOurs> {
+    pub fn read<C: DeserializeOwned>(&self, typ: &str, token: &str) -> Result<C, ForeignToken> {
         let Parts { key, message, claims, signature } = self.parts(typ, token)?;
         key.verify(message.as_bytes(), &decode(signature)?)?;
-        serde_json::from_slice(&decode(claims)?).map_err(|_| NotOurs)
+        serde_json::from_slice(&decode(claims)?).map_err(|_| ForeignToken)
     }
 
     /// The same of a token that is known to be signed by one of these keys.
@@ -87,23 +87,23 @@ impl Verifiers {
         &self,
         typ: &str,
         token: &str,
-    ) -> Result<C, NotOurs> {
+    ) -> Result<C, ForeignToken> {
         let claims = self.parts(typ, token)?.claims;
-        serde_json::from_slice(&decode(claims)?).map_err(|_| NotOurs)
+        serde_json::from_slice(&decode(claims)?).map_err(|_| ForeignToken)
     }
 
     /// Takes a token apart whose header names one of these keys.
-    fn parts<'a>(&'a self, typ: &str, token: &'a str) -> Result<Parts<'a>, NotOurs> {
-        let (message, signature) = token.rsplit_once('.').ok_or(NotOurs)?;
-        let (header, claims) = message.split_once('.').ok_or(NotOurs)?;
+    fn parts<'a>(&'a self, typ: &str, token: &'a str) -> Result<Parts<'a>, ForeignToken> {
+        let (message, signature) = token.rsplit_once('.').ok_or(ForeignToken)?;
+        let (header, claims) = message.split_once('.').ok_or(ForeignToken)?;
         let header = decode(header)?;
-        let header: Header<'_> = serde_json::from_slice(&header).map_err(|_| NotOurs)?;
-        let signed_with = self.0.get(header.kid).ok_or(NotOurs)?;
+        let header: Header<'_> = serde_json::from_slice(&header).map_err(|_| ForeignToken)?;
+        let signed_with = self.0.get(header.kid).ok_or(ForeignToken)?;
         // The algorithm is one of the key's own; the header must agree (RFC 8725 §3.1).
         let (_, key) =
-            signed_with.iter().find(|(one, _)| one.name() == header.alg).ok_or(NotOurs)?;
+            signed_with.iter().find(|(one, _)| one.name() == header.alg).ok_or(ForeignToken)?;
         if header.typ != typ {
-            return Err(NotOurs);
+            return Err(ForeignToken);
         }
         Ok(Parts { key, message, claims, signature })
     }
@@ -131,13 +131,13 @@ impl Key {
         parsed.map(Self)
     }
 
-    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), NotOurs> {
-        self.0.verify_sig(message, signature).map_err(|_| NotOurs)
+    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), ForeignToken> {
+        self.0.verify_sig(message, signature).map_err(|_| ForeignToken)
     }
 }
 
-fn decode(text: &str) -> Result<Vec<u8>, NotOurs> {
-    URL_SAFE_NO_PAD.decode(text).map_err(|_| NotOurs)
+fn decode(text: &str) -> Result<Vec<u8>, ForeignToken> {
+    URL_SAFE_NO_PAD.decode(text).map_err(|_| ForeignToken)
 }
 
 #[cfg(test)]
@@ -167,8 +167,8 @@ pub(super) mod tests {
         for signer in &signers {
             let token = signer.sign("at+jwt", &json!({ "sub": "ana" })).unwrap();
             assert_eq!(verifiers.read::<Value>("at+jwt", &token), Ok(json!({ "sub": "ana" })));
-            assert_eq!(verifiers.read::<Value>("JWT", &token), Err(NotOurs), "another type");
-            assert_eq!(Verifiers::default().read::<Value>("at+jwt", &token), Err(NotOurs));
+            assert_eq!(verifiers.read::<Value>("JWT", &token), Err(ForeignToken), "another type");
+            assert_eq!(Verifiers::default().read::<Value>("at+jwt", &token), Err(ForeignToken));
         }
     }
 
@@ -192,7 +192,11 @@ pub(super) mod tests {
         assert_eq!(verifiers.read::<Value>("JWT", &under(&rs256, "RS256")), Ok(said.clone()));
         for (signer, alg) in [(&also, "RS256"), (&rs256, "PS256"), (&ps256, "RS256")] {
             let token = under(signer, alg);
-            assert_eq!(verifiers.read::<Value>("JWT", &token), Err(NotOurs), "{signer:?} as {alg}");
+            assert_eq!(
+                verifiers.read::<Value>("JWT", &token),
+                Err(ForeignToken),
+                "{signer:?} as {alg}"
+            );
         }
     }
 
@@ -206,10 +210,10 @@ pub(super) mod tests {
             let mut altered = token.clone().into_bytes();
             altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };
             let altered = String::from_utf8(altered).unwrap();
-            assert_eq!(verifiers.read::<Value>("at+jwt", &altered), Err(NotOurs), "byte {at}");
+            assert_eq!(verifiers.read::<Value>("at+jwt", &altered), Err(ForeignToken), "byte {at}");
         }
         for bad in ["", ".", "..", "a.b", "a.b.c", "a.b.c.d", "€.€.€"] {
-            assert_eq!(verifiers.read::<Value>("at+jwt", bad), Err(NotOurs), "{bad}");
+            assert_eq!(verifiers.read::<Value>("at+jwt", bad), Err(ForeignToken), "{bad}");
         }
     }
 
@@ -227,7 +231,7 @@ pub(super) mod tests {
             json!({ "alg": signer.algorithm().name() }),
         ] {
             let forged = format!("{}.{rest}", URL_SAFE_NO_PAD.encode(header.to_string()));
-            assert_eq!(verifiers.read::<Value>("at+jwt", &forged), Err(NotOurs), "{header}");
+            assert_eq!(verifiers.read::<Value>("at+jwt", &forged), Err(ForeignToken), "{header}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The caches of what providers publish: metadata and key sets.
 
 use super::{
-    error::{Cause, Part, Refusal, TokenFault, Unavailable, UpstreamError},
+    error::{Cause, Part, ProviderFailure, Refusal, TokenFault, UpstreamError},
     transcript::{Message, MessageKind, Transcript, shown_start},
 };
 use crate::{
@@ -41,13 +41,13 @@ struct ProviderMetadata;
 struct ProviderKeySet;
 
 /// A document, and how it begins, for transcripts.
-pub(super) struct Shown<D> {
+pub(super) struct QuotedDocument<D> {
     document: D,
     text: String,
 }
 
 impl DocumentKind for ProviderMetadata {
-    type Document = Shown<Metadata>;
+    type Document = QuotedDocument<Metadata>;
     type Fault = MetadataFault;
 
     const RULES: CacheRules = CacheRules {
@@ -71,13 +71,16 @@ impl DocumentKind for ProviderMetadata {
         address: &str,
         bytes: Vec<u8>,
         _: Timestamp,
-    ) -> Result<Shown<Metadata>, MetadataFault> {
+    ) -> Result<QuotedDocument<Metadata>, MetadataFault> {
         let bare = address.trim_end_matches("/.well-known/openid-configuration");
         let issuers = [bare.to_owned(), format!("{bare}/")];
         for issuer in issuers.iter().filter_map(|text| Issuer::parse(text).ok()) {
             match Metadata::read(&issuer, &bytes) {
                 Err(MetadataFault::OtherIssuer) => {}
-                read => return read.map(|document| Shown { document, text: shown_start(&bytes) }),
+                read => {
+                    return read
+                        .map(|document| QuotedDocument { document, text: shown_start(&bytes) });
+                }
             }
         }
         Err(MetadataFault::OtherIssuer)
@@ -94,7 +97,7 @@ impl fmt::Display for KeySetFault {
 }
 
 impl DocumentKind for ProviderKeySet {
-    type Document = Shown<ClientKeys>;
+    type Document = QuotedDocument<ClientKeys>;
     type Fault = KeySetFault;
 
     /// A key that its provider took away verifies nothing once its set is no longer fresh.
@@ -110,13 +113,13 @@ impl DocumentKind for ProviderKeySet {
         _: &str,
         bytes: Vec<u8>,
         _: Timestamp,
-    ) -> Result<Shown<ClientKeys>, KeySetFault> {
+    ) -> Result<QuotedDocument<ClientKeys>, KeySetFault> {
         let set = strict_json::object(&bytes)
             .map_err(|_| KeySetFault("it is not JSON, or has a member twice", Cause::NotJson))?;
         let keys = ClientKeys::read(&Value::Object(set)).and_then(Result::ok);
         let none =
             KeySetFault("it is no key set, or one with a weak or private key", Cause::NoKeySet);
-        Ok(Shown { document: keys.ok_or(none)?, text: shown_start(&bytes) })
+        Ok(QuotedDocument { document: keys.ok_or(none)?, text: shown_start(&bytes) })
     }
 }
 
@@ -191,7 +194,7 @@ impl Documents {
         number: u64,
         transcript: &Transcript,
         now: Timestamp,
-    ) -> Result<CachedDocument<Shown<ClientKeys>>, UpstreamError> {
+    ) -> Result<CachedDocument<QuotedDocument<ClientKeys>>, UpstreamError> {
         let message = || Message::get(MessageKind::KeySet, address, now);
         let Ok(cached) = self.key_sets.newer_than(number, address).await else {
             let cause = match self.key_sets.failure(address).as_deref() {
@@ -209,5 +212,5 @@ impl Documents {
 }
 
 fn unavailable(part: Part, cause: Cause) -> UpstreamError {
-    Unavailable { part, cause }.into()
+    ProviderFailure { part, cause }.into()
 }

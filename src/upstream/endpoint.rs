@@ -1,6 +1,6 @@
 //! One call of a provider: at most so many at once, within limits of time and size.
 
-use super::error::{Cause, Part, Unavailable};
+use super::error::{Cause, Part, ProviderFailure};
 use crate::outbound::{Outbound, Request, Response, Shares};
 use hyper::header::HeaderValue;
 use url::Url;
@@ -26,13 +26,13 @@ impl Endpoints {
         part: Part,
         url: &Url,
         request: Request,
-    ) -> Result<Response, Unavailable> {
+    ) -> Result<Response, ProviderFailure> {
         let host = url.host_str().unwrap_or_default();
-        let busy = Unavailable { part, cause: Cause::Busy };
+        let busy = ProviderFailure { part, cause: Cause::Busy };
         let _share = self.shares.take(host).ok_or(busy)?;
         // Plain http is read from metadata on loopback alone.
         let answer = self.outbound.send(request.allow_plain_http()).await;
-        answer.map_err(|error| Unavailable { part, cause: Cause::from(&error) })
+        answer.map_err(|error| ProviderFailure { part, cause: Cause::from(&error) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     client_documents::FetchFault,
-    crypto::{JwsFault, Unverified},
+    crypto::{JwsFault, UnverifiedSignature},
     domain::upstream::{CallbackFault, ClaimsFault, GitHubFault, MetadataFault, ProviderError},
     outbound::OutboundError,
 };
@@ -12,7 +12,7 @@ use crate::{
 pub enum UpstreamError {
     /// The provider gave no answer that could be used; another try may.
     #[error(transparent)]
-    Unavailable(#[from] Unavailable),
+    Unavailable(#[from] ProviderFailure),
     /// The provider refused, or what it says is not believed.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -21,7 +21,7 @@ pub enum UpstreamError {
 /// What of a provider was called, and why it gave nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{part} {cause}")]
-pub struct Unavailable {
+pub struct ProviderFailure {
     pub part: Part,
     pub cause: Cause,
 }
@@ -102,7 +102,7 @@ pub enum TokenFault {
     #[error("is of another type")]
     Type,
     #[error("is not signed by a key of the provider's")]
-    Signature(Unverified),
+    Signature(UnverifiedSignature),
     #[error("has claims that are not JSON, or one of them twice")]
     Payload,
     #[error("{0}")]
@@ -192,7 +192,7 @@ impl TokenFault {
             Self::Unreadable(JwsFault::Algorithm) | Self::Algorithm => "algorithm_refused",
             Self::Unreadable(_) | Self::Payload => "token_malformed",
             Self::Type => "token_of_another_type",
-            Self::Signature(Unverified::NoKey) => "signing_key_unknown",
+            Self::Signature(UnverifiedSignature::NoKey) => "signing_key_unknown",
             Self::Signature(_) => "signature_invalid",
             Self::Claims(fault) => fault.reason(),
         }

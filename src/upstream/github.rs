@@ -3,11 +3,11 @@
 use super::{
     client::UpstreamClient,
     endpoint::secret_header,
-    error::{Cause, Part, Refusal, Unavailable, UpstreamError},
+    error::{Cause, Part, ProviderFailure, Refusal, UpstreamError},
     exchange::TokenEndpoint,
     mask,
     transcript::{Message, MessageKind},
-    upstreams::{Completed, Expected, Upstreams, compared},
+    upstreams::{CallbackExpectation, UpstreamSignIn, Upstreams, compared},
 };
 use crate::{
     domain::{
@@ -31,8 +31,8 @@ impl Upstreams {
         &self,
         client: &UpstreamClient,
         callback: &Callback,
-        expected: &Expected<'_>,
-    ) -> Result<Completed, UpstreamError> {
+        expected: &CallbackExpectation<'_>,
+    ) -> Result<UpstreamSignIn, UpstreamError> {
         let code = compared(client, callback, expected, false)?;
         let GitHubEndpoints { token, user, emails, .. } = GitHubEndpoints::of(&client.issuer);
         let methods = &[AuthenticationMethod::Post];
@@ -42,7 +42,7 @@ impl Upstreams {
         let user = self.ask(MessageKind::User, &user, &access_token).await?;
         let emails = self.ask(MessageKind::Emails, &emails, &access_token).await?;
         let person = github::person(&client.issuer, &user, &emails).map_err(Refusal::from)?;
-        Ok(Completed { person, id_token_hint: None })
+        Ok(UpstreamSignIn { person, id_token_hint: None })
     }
 
     /// Asks GitHub's API.
@@ -52,7 +52,7 @@ impl Upstreams {
         url: &Url,
         access_token: &str,
     ) -> Result<Value, UpstreamError> {
-        let unavailable = |cause| Unavailable { part: Part::Api, cause };
+        let unavailable = |cause| ProviderFailure { part: Part::Api, cause };
         let bearer = secret_header(&format!("Bearer {access_token}"));
         let bearer = bearer.ok_or(Refusal::Answer("has an access_token that is no token"))?;
         let request = Request::get(url.clone())

@@ -26,6 +26,6 @@ mod transcript;
 mod upstreams;
 
 pub use client::{AppleKey, AppleKeyFault, Authentication, UpstreamClient};
-pub use error::{Cause, Part, Refusal, TokenFault, Unavailable, UpstreamError};
+pub use error::{Cause, Part, ProviderFailure, Refusal, TokenFault, UpstreamError};
 pub use transcript::{Message, MessageKind, Transcript};
-pub use upstreams::{Asked, Completed, Expected, Upstreams};
+pub use upstreams::{AuthenticationRequest, CallbackExpectation, UpstreamSignIn, Upstreams};

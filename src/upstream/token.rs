@@ -1,7 +1,7 @@
 //! The answer of a token endpoint (RFC 6749 §5, OpenID Connect Core §3.1.3.3).
 
 use super::{
-    error::{Cause, Part, Refusal, Unavailable, UpstreamError},
+    error::{Cause, Part, ProviderFailure, Refusal, UpstreamError},
     mask,
 };
 use crate::{
@@ -25,7 +25,7 @@ impl TokenAnswer {
     /// Reads an answer; `secrets` are texts of the request that an error might repeat.
     pub(super) fn read(response: &Response, secrets: &[&str]) -> Result<Self, UpstreamError> {
         let status = response.status;
-        let unavailable = |cause| Unavailable { part: Part::TokenEndpoint, cause };
+        let unavailable = |cause| ProviderFailure { part: Part::TokenEndpoint, cause };
         let unexpected = unavailable(Cause::Status(status.as_u16()));
         let Ok(mut members) = strict_json::object(&response.body) else {
             let not_json = unavailable(Cause::NotJson);

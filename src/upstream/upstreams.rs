@@ -4,7 +4,7 @@ use super::{
     client::UpstreamClient,
     documents::Documents,
     endpoint::Endpoints,
-    error::{Cause, Part, Refusal, TokenFault, Unavailable, UpstreamError},
+    error::{Cause, Part, ProviderFailure, Refusal, TokenFault, UpstreamError},
     exchange::{Exchange, TokenEndpoint, TokenRequest},
     mask,
     token::TokenAnswer,
@@ -41,11 +41,11 @@ const SIZE_LIMIT: usize = 256 * 1024;
 /// Providers, as a relying party calls them; cheap to clone.
 #[derive(Clone)]
 pub struct Upstreams {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<UpstreamDependencies>,
     pub(super) transcript: Transcript,
 }
 
-pub(super) struct Shared {
+pub(super) struct UpstreamDependencies {
     documents: Documents,
     pub(super) endpoints: Endpoints,
     clock: Arc<dyn Clock>,
@@ -55,7 +55,7 @@ pub(super) struct Shared {
 
 /// What a browser is sent to a provider with.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct AuthenticationRequest<'a> {
     pub attempt: &'a Attempt,
     /// Whom the person said they are.
     pub login_hint: Option<&'a str>,
@@ -67,14 +67,14 @@ pub struct Asked<'a> {
 
 /// What an answer is compared with: what it was asked with.
 #[derive(Clone, Copy)]
-pub struct Expected<'a> {
+pub struct CallbackExpectation<'a> {
     pub attempt: &'a Attempt,
     pub max_age: Option<Duration>,
 }
 
 /// A sign-in that is complete.
 #[derive(Clone, Debug)]
-pub struct Completed {
+pub struct UpstreamSignIn {
     pub person: UpstreamPerson,
     /// The ID token, by which the provider knows what to sign out of; GitHub has none.
     pub id_token_hint: Option<Secret>,
@@ -112,7 +112,8 @@ impl Upstreams {
         let fetcher = Arc::new(Fetcher::limited(policy(), resolver.clone())?);
         let endpoints = Endpoints::new(Outbound::new(policy(), resolver.clone())?);
         let documents = Documents::new(&fetcher, &clock);
-        let shared = Arc::new(Shared { documents, endpoints, clock, dice, whole_limit });
+        let shared =
+            Arc::new(UpstreamDependencies { documents, endpoints, clock, dice, whole_limit });
         Ok(Self { shared, transcript: Transcript::default() })
     }
 
@@ -136,7 +137,7 @@ impl Upstreams {
     pub async fn begin(
         &self,
         client: &UpstreamClient,
-        asked: &Asked<'_>,
+        asked: &AuthenticationRequest<'_>,
     ) -> Result<Url, UpstreamError> {
         let endpoint = match client.kind {
             Kind::Oidc => self.metadata(&client.issuer).await?.authorization_endpoint,
@@ -167,8 +168,8 @@ impl Upstreams {
         &self,
         client: &UpstreamClient,
         callback: &Callback,
-        expected: &Expected<'_>,
-    ) -> Result<Completed, UpstreamError> {
+        expected: &CallbackExpectation<'_>,
+    ) -> Result<UpstreamSignIn, UpstreamError> {
         self.transcript.note(|| Message::callback(&client.redirect_uri, callback, self.now()));
         let work = async {
             match client.kind {
@@ -230,8 +231,8 @@ impl Upstreams {
         &self,
         client: &UpstreamClient,
         callback: &Callback,
-        expected: &Expected<'_>,
-    ) -> Result<Completed, UpstreamError> {
+        expected: &CallbackExpectation<'_>,
+    ) -> Result<UpstreamSignIn, UpstreamError> {
         let metadata = self.metadata(&client.issuer).await?;
         let code = compared(client, callback, expected, metadata.promises_iss)?;
         let at = TokenEndpoint {
@@ -255,7 +256,7 @@ impl Upstreams {
         };
         let person = id_token::judge(claims, &expectation, self.now())
             .map_err(|fault| Refusal::IdToken(fault.into()))?;
-        Ok(Completed { person, id_token_hint: Some(Secret::new(token.as_bytes())) })
+        Ok(UpstreamSignIn { person, id_token_hint: Some(Secret::new(token.as_bytes())) })
     }
 
     /// Exchanges a code for tokens.
@@ -289,7 +290,7 @@ impl Upstreams {
         metadata: &Metadata,
         token: &str,
         types: &[&str],
-    ) -> Result<Result<Verified, TokenFault>, UpstreamError> {
+    ) -> Result<Result<VerifiedClaims, TokenFault>, UpstreamError> {
         let jws = match Jws::read(token) {
             Ok(jws) if jws.is_typed(types) => jws,
             Ok(_) => return Ok(Err(TokenFault::Type)),
@@ -307,7 +308,7 @@ impl Upstreams {
         part: Part,
         work: impl Future<Output = Result<T, UpstreamError>>,
     ) -> Result<T, UpstreamError> {
-        let late = Unavailable { part, cause: Cause::TimedOut };
+        let late = ProviderFailure { part, cause: Cause::TimedOut };
         timeout(self.shared.whole_limit, work).await.unwrap_or(Err(late.into()))
     }
 
@@ -320,13 +321,13 @@ impl Upstreams {
     }
 }
 
-type Verified = (Map<String, Value>, crate::domain::signing_keys::SigningAlgorithm);
+type VerifiedClaims = (Map<String, Value>, crate::domain::signing_keys::SigningAlgorithm);
 
 /// Compares an answer with what was asked, before anything is sent to the provider; returns its code.
 pub(super) fn compared<'a>(
     client: &UpstreamClient,
     callback: &'a Callback,
-    expected: &Expected<'_>,
+    expected: &CallbackExpectation<'_>,
     promises_iss: bool,
 ) -> Result<&'a str, Refusal> {
     callback.check(&expected.attempt.state, &client.issuer, client.kind, promises_iss)?;

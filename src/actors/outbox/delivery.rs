@@ -8,7 +8,7 @@ use crate::{
         outbox_metrics::{DeliveryOutcome, OutboxMetrics},
         services::Services,
     },
-    crypto::{Unsealable, draw},
+    crypto::{UnsealError, draw},
     store::{LeasedMessage, UNCLASSIFIED},
 };
 use std::{sync::Arc, time::Duration};
@@ -92,10 +92,10 @@ impl Delivery {
         let context = outbox_context(&message.id, topic, message.expires_at);
         let opened = self.services.vault.now().open(OUTBOX_PURPOSE, &context, &message.payload);
         let payload = opened.map_err(|error| match error {
-            Unsealable::UnknownKey => {
+            UnsealError::UnknownKey => {
                 DeliveryFailure::Later("its key is not in the keys folder".to_owned())
             }
-            Unsealable::Malformed | Unsealable::Forged => {
+            UnsealError::Malformed | UnsealError::Forged => {
                 DeliveryFailure::Never("it was not sealed by us".to_owned())
             }
         })?;

@@ -18,7 +18,7 @@ use crate::{
     },
     clock::SystemClock,
     config::{Complaint, Config},
-    crypto::{ClientAuthorities, ClientCertificate, Unfit},
+    crypto::{ClientAuthorities, ClientCertificate, UnfitCertificate},
     domain::{Clock as _, Timestamp},
     http::time::rfc3339,
 };
@@ -219,7 +219,7 @@ fn against(held: &CertificateFile, way: Way, config: &Config, now: Timestamp) ->
     let mut concerns: Vec<Concern> = own.and_then(|own| untimely(own, now)).into_iter().collect();
     let unfit = certificate.unfit().into_iter();
     // A certificate that stands in a key set is the client's, whatever it is for.
-    let unfit = unfit.filter(|unfit| way == Way::Authority || *unfit == Unfit::Version);
+    let unfit = unfit.filter(|unfit| way == Way::Authority || *unfit == UnfitCertificate::Version);
     concerns.extend(unfit.map(|unfit| Concern::Unusable(unfit.to_string())));
     // Its authority says more than we can, where nothing is known to be wrong yet.
     if way == Way::Authority && concerns.is_empty() {

@@ -70,7 +70,7 @@ impl Folder {
         token: TokenKeys<'_>,
         dev_keys: DevKeys,
     ) -> Result<Self, Vec<Fault>> {
-        let loading = Loading::of(path, token, dev_keys);
+        let loading = FolderLoader::of(path, token, dev_keys);
         if loading.faults.is_empty() { Ok(loading.finish()) } else { Err(loading.faults) }
     }
 
@@ -84,7 +84,7 @@ impl Folder {
 
     /// The same where signing keys may lie in a token.
     pub(super) fn salvage_from(path: &Path, token: TokenKeys<'_>) -> (Option<Self>, Vec<Fault>) {
-        let mut loading = Loading::of(path, token, DevKeys::Accepted);
+        let mut loading = FolderLoader::of(path, token, DevKeys::Accepted);
         let faults = std::mem::take(&mut loading.faults);
         let usable = !loading.secrets.is_empty();
         (usable.then(|| loading.finish()), faults)
@@ -122,14 +122,14 @@ pub(super) enum TokenKeys<'a> {
     Unread,
 }
 
-struct Loading {
+struct FolderLoader {
     dev_keys: DevKeys,
     signing: Vec<SigningKeyFile>,
     secrets: Vec<SecretKeyFile>,
     faults: Vec<Fault>,
 }
 
-impl Loading {
+impl FolderLoader {
     fn of(path: &Path, token: TokenKeys<'_>, dev_keys: DevKeys) -> Self {
         let mut loading =
             Self { dev_keys, signing: Vec::new(), secrets: Vec::new(), faults: Vec::new() };

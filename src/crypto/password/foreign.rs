@@ -24,7 +24,7 @@ const SCRYPT_WORK: u64 = 48 * 1024 * 1024;
 const PBKDF2_PASSES: u64 = 800_000;
 
 /// A hash that can be compared with.
-pub(super) enum Foreign {
+pub(super) enum ForeignHash {
     Bcrypt(String),
     Scrypt { params: scrypt::Params, salt: Vec<u8>, output: Vec<u8> },
     Pbkdf2 { digest: Digest, passes: NonZeroU32, salt: Vec<u8>, output: Vec<u8> },
@@ -63,7 +63,7 @@ impl Digest {
     }
 }
 
-impl Foreign {
+impl ForeignHash {
     /// Reads a hash of one of these kinds; `None` is of another.
     pub(super) fn parse(text: &str) -> Option<Result<Self, PasswordError>> {
         let (name, rest) = text.strip_prefix('$')?.split_once('$')?;
@@ -95,7 +95,7 @@ impl Foreign {
     }
 }
 
-fn bcrypt_of(text: &str, rest: &str) -> Result<Foreign, PasswordError> {
+fn bcrypt_of(text: &str, rest: &str) -> Result<ForeignHash, PasswordError> {
     let of_bcrypt = |byte: u8| byte.is_ascii_alphanumeric() || b"./".contains(&byte);
     let (cost, hash) = rest.split_once('$').ok_or(PasswordError::Malformed)?;
     // Two digits, the first of which may be zero.
@@ -108,12 +108,12 @@ fn bcrypt_of(text: &str, rest: &str) -> Result<Foreign, PasswordError> {
         return Err(PasswordError::Unbearable);
     }
     match text.parse::<bcrypt::HashParts>() {
-        Ok(_) => Ok(Foreign::Bcrypt(text.to_owned())),
+        Ok(_) => Ok(ForeignHash::Bcrypt(text.to_owned())),
         Err(_) => Err(PasswordError::Malformed),
     }
 }
 
-fn scrypt_of(rest: &str) -> Result<Foreign, PasswordError> {
+fn scrypt_of(rest: &str) -> Result<ForeignHash, PasswordError> {
     let (parameters, salt, output) = parts(rest)?;
     let (log_n, blocks, lanes) = match pairs(parameters)?[..] {
         [("ln", log_n), ("r", blocks), ("p", lanes)] => {
@@ -131,10 +131,10 @@ fn scrypt_of(rest: &str) -> Result<Foreign, PasswordError> {
     }
     let params =
         scrypt::Params::new(log_n, blocks, lanes).map_err(|_| PasswordError::Unbearable)?;
-    Ok(Foreign::Scrypt { params, salt, output })
+    Ok(ForeignHash::Scrypt { params, salt, output })
 }
 
-fn pbkdf2_of(digest: Digest, rest: &str) -> Result<Foreign, PasswordError> {
+fn pbkdf2_of(digest: Digest, rest: &str) -> Result<ForeignHash, PasswordError> {
     let (parameters, salt, output) = parts(rest)?;
     let (passes, length) = match pairs(parameters)?[..] {
         [("i", passes)] => (decimal(passes)?, None),
@@ -150,7 +150,7 @@ fn pbkdf2_of(digest: Digest, rest: &str) -> Result<Foreign, PasswordError> {
     if u64::from(passes.get()) * pieces > digest.most_passes() {
         return Err(PasswordError::Unbearable);
     }
-    Ok(Foreign::Pbkdf2 { digest, passes, salt, output })
+    Ok(ForeignHash::Pbkdf2 { digest, passes, salt, output })
 }
 
 /// Splits `parameters$salt$output`. A salt may be shorter than one of Argon2, and may not be absent.
@@ -177,7 +177,9 @@ mod tests {
     use super::*;
 
     fn judged(password: &str, phc: &str) -> Result<bool, PasswordError> {
-        Foreign::parse(phc).ok_or(PasswordError::UnknownAlgorithm)??.matches(password.as_bytes())
+        ForeignHash::parse(phc)
+            .ok_or(PasswordError::UnknownAlgorithm)??
+            .matches(password.as_bytes())
     }
 
     /// Of OpenSSL and libxcrypt; the password is `correct horse battery staple`.

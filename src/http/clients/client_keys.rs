@@ -2,7 +2,7 @@
 
 use crate::{
     client_documents::KeySetAddress,
-    crypto::{ClientEvidence, ClientKeys, Unverified},
+    crypto::{ClientEvidence, ClientKeys, UnverifiedSignature},
     domain::client::KnownClient,
     http::app::App,
 };
@@ -12,18 +12,18 @@ pub async fn verify(
     app: &App,
     client: &KnownClient,
     evidence: ClientEvidence<'_>,
-) -> Result<(), Unverified> {
+) -> Result<(), UnverifiedSignature> {
     match (&client.metadata.jwks, &client.metadata.jwks_uri) {
         (Some(set), _) => match ClientKeys::read_for(&evidence, set) {
             Some(Ok(keys)) => keys.verify(&evidence),
             // It was registered before a rule that it breaks.
-            _ => Err(Unverified::NoKey),
+            _ => Err(UnverifiedSignature::NoKey),
         },
         // Boxed: most callers have no such address, and should not carry what fetching needs.
         (None, Some(uri)) => {
             let address = KeySetAddress { uri, self_registered: client.is_self_registered() };
             Box::pin(app.documents.key_sets.verify(address, &evidence)).await
         }
-        (None, None) => Err(Unverified::NoKey),
+        (None, None) => Err(UnverifiedSignature::NoKey),
     }
 }

@@ -3,7 +3,7 @@
 use super::json;
 use crate::{
     actors::Failure,
-    crypto::{JwsFault, ProofFault, Unverified},
+    crypto::{JwsFault, ProofFault, UnverifiedSignature},
     domain::{
         Context, Timestamp,
         client_assertion::{Audience, Command, Fault},
@@ -40,7 +40,7 @@ pub enum SignedClaimsFault {
     #[error("its algorithm is not the one that the client registered")]
     OtherAlgorithm,
     #[error(transparent)]
-    Signature(#[from] Unverified),
+    Signature(#[from] UnverifiedSignature),
     #[error("it was used before")]
     UsedBefore,
 }

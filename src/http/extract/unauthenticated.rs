@@ -2,7 +2,7 @@
 
 use super::signed_claims::SignedClaimsFault;
 use crate::{
-    crypto::{CertificateFault, Untrusted, Unverified},
+    crypto::{CertificateFault, UntrustedCertificate, UnverifiedSignature},
     http::answer::error::OAuthError,
 };
 
@@ -28,9 +28,9 @@ pub enum Disbelief {
     #[error("the certificate: {0}")]
     Certificate(#[from] CertificateFault),
     #[error("the certificate: {0}")]
-    Untrusted(#[from] Untrusted),
+    Untrusted(#[from] UntrustedCertificate),
     #[error("the certificate: {0}")]
-    OtherKey(Unverified),
+    OtherKey(UnverifiedSignature),
     #[error("mtls.client_ca is not set")]
     NoAuthorities,
     #[error("the certificate names another client")]
@@ -47,9 +47,14 @@ impl<D: Into<Disbelief>> From<D> for AuthenticationFailure {
 
 impl AuthenticationFailure {
     /// Says why a client's keys do not verify: that they cannot be had now says nothing of the caller.
-    pub fn by_key(why: Unverified, disbelief: impl FnOnce(Unverified) -> Disbelief) -> Self {
+    pub fn by_key(
+        why: UnverifiedSignature,
+        disbelief: impl FnOnce(UnverifiedSignature) -> Disbelief,
+    ) -> Self {
         match why {
-            Unverified::Busy => Self::Failed(OAuthError::unavailable().because(why.to_string())),
+            UnverifiedSignature::Busy => {
+                Self::Failed(OAuthError::unavailable().because(why.to_string()))
+            }
             why => Self::Disbelieved(disbelief(why)),
         }
     }

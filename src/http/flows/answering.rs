@@ -10,7 +10,7 @@ use super::{
     step_outcome::FlowAnswer,
 };
 use crate::{
-    crypto::{Minted, OpaqueKind, draw_id_at},
+    crypto::{MintedToken, OpaqueKind, draw_id_at},
     domain::{
         Context,
         assurance::{Level, Method},
@@ -38,8 +38,8 @@ pub struct FlowProgress {
 
 /// Fresh tokens for a flow that may end with this step.
 pub(super) struct FreshSecrets {
-    pub(super) session: Minted,
-    pub(super) code: Minted,
+    pub(super) session: MintedToken,
+    pub(super) code: MintedToken,
     /// The id by which alerts recognise the browser from now on.
     pub(super) device: String,
     pub(super) fresh: Fresh,

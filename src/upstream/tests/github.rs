@@ -23,7 +23,7 @@ async fn world() -> World {
 #[tokio::test]
 async fn a_person_signs_in_with_the_same_shape() {
     let world = world().await;
-    let Completed { person, id_token_hint } = world.sign_in().await.unwrap();
+    let UpstreamSignIn { person, id_token_hint } = world.sign_in().await.unwrap();
     assert_eq!((person.issuer, person.subject.as_str()), (world.provider.issuer.clone(), "583231"));
     assert_eq!(person.email.as_deref(), Some("mona@acme.test"));
     assert_eq!(person.email_verified, Some(true));

@@ -11,7 +11,10 @@ mod signing_in;
 mod trials;
 mod trouble;
 
-use super::{Asked, Authentication, Completed, Expected, UpstreamClient, UpstreamError, Upstreams};
+use super::{
+    Authentication, AuthenticationRequest, CallbackExpectation, UpstreamClient, UpstreamError,
+    UpstreamSignIn, Upstreams,
+};
 use crate::{
     crypto::SystemDice,
     domain::{
@@ -105,9 +108,13 @@ impl World {
         self.provider.authorize(&parameters(&url))
     }
 
-    async fn complete(&self, attempt: &Attempt, query: &str) -> Result<Completed, UpstreamError> {
+    async fn complete(
+        &self,
+        attempt: &Attempt,
+        query: &str,
+    ) -> Result<UpstreamSignIn, UpstreamError> {
         let callback = Callback::read(query).unwrap();
-        let expected = Expected { attempt, max_age: None };
+        let expected = CallbackExpectation { attempt, max_age: None };
         let completed = self.upstreams.complete(&self.client, &callback, &expected).await;
         if let Err(error) = &completed {
             self.assert_silent(attempt, query, error);
@@ -115,7 +122,7 @@ impl World {
         completed
     }
 
-    async fn sign_in(&self) -> Result<Completed, UpstreamError> {
+    async fn sign_in(&self) -> Result<UpstreamSignIn, UpstreamError> {
         let attempt = self.attempt();
         let query = self.browse(&attempt).await;
         self.complete(&attempt, &query).await
@@ -156,7 +163,7 @@ async fn begin(
     client: &UpstreamClient,
     attempt: &Attempt,
 ) -> Result<Url, UpstreamError> {
-    let asked = Asked { attempt, login_hint: None, prompt: None, max_age: None };
+    let asked = AuthenticationRequest { attempt, login_hint: None, prompt: None, max_age: None };
     upstreams.begin(client, &asked).await
 }
 

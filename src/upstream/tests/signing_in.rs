@@ -7,7 +7,7 @@ use serde_json::json;
 async fn a_person_signs_in_and_the_provider_is_asked_once_for_each_thing() {
     let world = World::new().await;
     world.provider.claim("groups", json!(["finance"]));
-    let Completed { person, id_token_hint } = world.sign_in().await.unwrap();
+    let UpstreamSignIn { person, id_token_hint } = world.sign_in().await.unwrap();
     assert_eq!(
         (person.issuer, person.subject.as_str()),
         (world.provider.issuer.clone(), "248289761001")
@@ -124,7 +124,7 @@ async fn what_the_connection_asks_for_is_asked_and_judged() {
     world.client.scopes = vec!["openid".to_owned(), "groups".to_owned()];
     let attempt = world.attempt();
     let max_age = Some(Duration::from_mins(5));
-    let asked = Asked {
+    let asked = AuthenticationRequest {
         attempt: &attempt,
         login_hint: Some("ana@acme.test"),
         prompt: Some("login"),
@@ -135,7 +135,7 @@ async fn what_the_connection_asks_for_is_asked_and_judged() {
     assert_eq!((sent["scope"].as_str(), sent["max_age"].as_str()), ("openid groups", "300"));
     assert_eq!((sent["login_hint"].as_str(), sent["prompt"].as_str()), ("ana@acme.test", "login"));
     let callback = Callback::read(&world.provider.authorize(&sent)).unwrap();
-    let expected = Expected { attempt: &attempt, max_age };
+    let expected = CallbackExpectation { attempt: &attempt, max_age };
     let error = world.upstreams.complete(&world.client, &callback, &expected).await.unwrap_err();
     assert_eq!(error.to_string(), "the ID token lacks the claim `auth_time`");
 }

@@ -6,7 +6,9 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-async fn trial(world: &mut World) -> (Vec<Message>, Result<Completed, UpstreamError>, Attempt) {
+async fn trial(
+    world: &mut World,
+) -> (Vec<Message>, Result<UpstreamSignIn, UpstreamError>, Attempt) {
     let transcript = Transcript::recording();
     world.upstreams = world.upstreams.recorded_in(&transcript);
     let attempt = world.attempt();

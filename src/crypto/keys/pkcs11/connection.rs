@@ -18,14 +18,14 @@ use zeroize::Zeroizing;
 
 pub(super) struct Connection {
     settings: TokenSettings,
-    opened: RwLock<Opened>,
+    opened: RwLock<OpenToken>,
     /// The fingerprint of a PIN that the token has refused.
     refused_pin: Mutex<Option<Fingerprint>>,
 }
 
 /// What is open.
 #[derive(Default)]
-struct Opened {
+struct OpenToken {
     /// Grows with each opening: handles of keys are good for one.
     generation: u64,
     /// Loaded once: a library that others may have called is not unloaded.
@@ -44,7 +44,7 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Why a call did not succeed, in the opening of this generation; without an error the token was not open.
-type Lost = (u64, Option<Error>);
+type CallFailure = (u64, Option<Error>);
 
 impl Connection {
     pub(super) fn new(settings: TokenSettings) -> Self {
@@ -98,11 +98,14 @@ impl Connection {
         opened.is_closed = true;
     }
 
-    fn opened(&self) -> RwLockReadGuard<'_, Opened> {
+    fn opened(&self) -> RwLockReadGuard<'_, OpenToken> {
         self.opened.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn try_call<T>(&self, call: impl Fn(&Session, u64) -> Result<T, Error>) -> Result<T, Lost> {
+    fn try_call<T>(
+        &self,
+        call: impl Fn(&Session, u64) -> Result<T, Error>,
+    ) -> Result<T, CallFailure> {
         let opened = self.opened();
         let generation = opened.generation;
         let lost = |error| (generation, Some(error));
@@ -137,7 +140,7 @@ impl Connection {
         begun
     }
 
-    fn begin(&self, opened: &mut Opened) -> Result<(), TokenProblem> {
+    fn begin(&self, opened: &mut OpenToken) -> Result<(), TokenProblem> {
         let unusable = |error: Error| TokenProblem::Module(error.to_string());
         let library = match &opened.library {
             Some(library) => library.clone(),
@@ -215,7 +218,7 @@ impl Connection {
     }
 }
 
-impl Opened {
+impl OpenToken {
     /// Gives everything back that is open.
     fn end(&mut self) {
         locked(&self.idle).clear();

@@ -31,7 +31,7 @@ use std::path::PathBuf;
 
 /// How a caller waits: on a thread that serves requests, so that others are served meanwhile. It is lent, for no runtime is
 /// known here.
-pub type Waiting = fn(wait: &mut dyn FnMut());
+pub type Waiter = fn(wait: &mut dyn FnMut());
 
 /// Which token, and how it is opened.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct TokenSettings {
     pub label: String,
     /// The file that holds the PIN of its user.
     pub pin_file: PathBuf,
-    pub waiting: Waiting,
+    pub waiting: Waiter,
 }
 
 /// What can be wrong with a token or a key in it; never quotes the PIN.

@@ -3,7 +3,7 @@
 //! A call into a module cannot be ended from outside. So there are few threads for it, and no caller waits longer than it
 //! says: a call that does not return keeps its thread, and the rest of the process goes on.
 
-use super::Waiting;
+use super::Waiter;
 use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -38,11 +38,11 @@ pub enum NoAnswer {
 type Job = Box<dyn FnOnce() + Send>;
 
 /// Threads that are started when they are needed, and stay.
-pub(super) struct CallThreads(Arc<Shared>);
+pub(super) struct CallThreads(Arc<ThreadPool>);
 
-struct Shared {
+struct ThreadPool {
     room: Room,
-    waiting: Waiting,
+    waiting: Waiter,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -59,9 +59,9 @@ struct State {
 }
 
 impl CallThreads {
-    pub(super) fn new(room: Room, waiting: Waiting) -> Self {
+    pub(super) fn new(room: Room, waiting: Waiter) -> Self {
         let (state, changed) = (Mutex::default(), Condvar::new());
-        Self(Arc::new(Shared { room, waiting, state, changed }))
+        Self(Arc::new(ThreadPool { room, waiting, state, changed }))
     }
 
     /// Tells whether one more call may wait.
@@ -143,7 +143,7 @@ impl CallThreads {
     }
 }
 
-impl Shared {
+impl ThreadPool {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -267,7 +267,7 @@ fn place(token: &str, label: &str) -> PathBuf {
     format!("pkcs11:token={};object={}", plain(token), plain(label)).into()
 }
 
-type Tried = Result<(KeyObject, Vec<SigningAlgorithm>), Problem>;
+type KeyTrial = Result<(KeyObject, Vec<SigningAlgorithm>), Problem>;
 
 /// Says by which algorithms a key signs: as it was tried before, or as it is tried now.
 fn able(
@@ -275,7 +275,7 @@ fn able(
     handle: ObjectHandle,
     key: KeyObject,
     tried: &Mutex<BTreeMap<Vec<u8>, Vec<SigningAlgorithm>>>,
-) -> Result<Tried, Error> {
+) -> Result<KeyTrial, Error> {
     let known = locked(tried).get(&key.id).cloned();
     let able = match known {
         Some(able) => able,
@@ -289,7 +289,7 @@ fn able(
 }
 
 /// Reads and tries a key that was just made; one that does not sign is destroyed.
-fn try_new(session: &Session, handle: ObjectHandle, label: &str) -> Result<Tried, Error> {
+fn try_new(session: &Session, handle: ObjectHandle, label: &str) -> Result<KeyTrial, Error> {
     let key = match object::read(session, handle, label)? {
         Ok(key) => key,
         Err(problem) => return Ok(Err(problem)),

@@ -12,7 +12,7 @@ use crate::{
         upstream::{Attempt, Callback, UpstreamPerson, believed_level, mapped_roles},
     },
     http::{answer::error::Problem, app::App, time::rfc3339},
-    upstream::{Asked, Completed, Expected, Transcript},
+    upstream::{AuthenticationRequest, CallbackExpectation, Transcript, UpstreamSignIn},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -111,7 +111,8 @@ pub async fn begin(
     let TrialRequest { connection, organization, session } = request;
     let client = client(app, connection)?;
     let (transcript, attempt) = (Transcript::recording(), app.upstreams.draw_attempt());
-    let asked = Asked { attempt: &attempt, login_hint: None, prompt: None, max_age: None };
+    let asked =
+        AuthenticationRequest { attempt: &attempt, login_hint: None, prompt: None, max_age: None };
     let begun = app.upstreams.recorded_in(&transcript).begin(&client, &asked).await;
     let id = draw_uuid(&*app.dice);
     let text = serde_json::to_vec(&attempt).expect("plain data with text keys is JSON");
@@ -159,10 +160,10 @@ pub async fn complete(
         opened.ok().and_then(|text| serde_json::from_slice(text.expose()).ok());
     let attempt = attempt.ok_or(SSO_REFUSED)?;
     let (client, transcript) = (client(app, connection)?, Transcript::recording());
-    let expected = Expected { attempt: &attempt, max_age: None };
+    let expected = CallbackExpectation { attempt: &attempt, max_age: None };
     let upstreams = app.upstreams.recorded_in(&transcript);
     let outcome = match upstreams.complete(&client, callback, &expected).await {
-        Ok(Completed { person, .. }) => foreseen(app, context, connection, person).await?,
+        Ok(UpstreamSignIn { person, .. }) => foreseen(app, context, connection, person).await?,
         Err(error) => refusal(&SSO_REFUSED, &error),
     };
     let messages = messages(&transcript);

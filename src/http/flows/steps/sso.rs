@@ -33,7 +33,9 @@ use crate::{
         },
         limits::purpose::Purpose,
     },
-    upstream::{Asked, Completed, Expected, Refusal, UpstreamError},
+    upstream::{
+        AuthenticationRequest, CallbackExpectation, Refusal, UpstreamError, UpstreamSignIn,
+    },
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -92,7 +94,7 @@ impl Step for SsoOptions {
             // What a client asks of us we ask of the provider: its session there is older than ours here.
             let asked_at = app.clock.now();
             let age = open.most_age().map(|most| AskedAge { most, asked_at });
-            let asked = Asked {
+            let asked = AuthenticationRequest {
                 attempt: &attempt,
                 login_hint: login_hint.as_deref().or(open.identifier.as_deref()),
                 prompt: age.filter(|age| age.most == 0).map(|_| "login"),
@@ -265,9 +267,9 @@ impl AwaitedSignOn {
         })?;
         let client = sign_on::client(app, &known)?;
         let max_age = self.age.map(|age| age.now(app.clock.now()));
-        let expected = Expected { attempt: &self.attempt, max_age };
+        let expected = CallbackExpectation { attempt: &self.attempt, max_age };
         let completed = app.upstreams.complete(&client, &callback, &expected).await;
-        let Completed { person, id_token_hint } = completed.map_err(|error| {
+        let UpstreamSignIn { person, id_token_hint } = completed.map_err(|error| {
             note(&error);
             match error {
                 UpstreamError::Refused(Refusal::Callback(_)) => SignOnFailure::Foreign,

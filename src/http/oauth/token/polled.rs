@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     actors::{Entities, Failure, View},
-    crypto::{Genuine, OpaqueKind},
+    crypto::{GenuineToken, OpaqueKind},
     domain::{
         authorization::Denial,
         awaited::{Awaited, Poll, PollRefusal, Polled},
@@ -89,7 +89,7 @@ async fn issue(
     app: &App,
     (caller, client): (&Caller, &KnownClient),
     form: &Form,
-    code: &Genuine,
+    code: &GenuineToken,
 ) -> Result<TokenResponse, OAuthError> {
     let refreshable = client.may_use(GrantType::RefreshToken);
     // The scopes were said when the client asked.
