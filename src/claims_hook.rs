@@ -5,7 +5,7 @@
 //! say, and no authority can come from it. What it adds is all taken or all refused. Where it gives no
 //! good answer nothing is issued, and nothing is spent.
 
-use crate::outbound::{Outbound, OutboundError, Policy, Request, Resolver, TrustError};
+use crate::outbound::{OutboundClient, OutboundError, Policy, Request, Resolver, TrustError};
 use hyper::{
     StatusCode,
     header::{self, HeaderValue},
@@ -30,7 +30,7 @@ const AT_ONCE: usize = 64;
 /// A server that was named by the operator.
 pub struct ClaimsHook {
     url: Url,
-    outbound: Outbound,
+    outbound: OutboundClient,
     slots: Semaphore,
 }
 
@@ -69,7 +69,7 @@ impl ClaimsHook {
         resolver: Arc<dyn Resolver>,
     ) -> Result<Self, TrustError> {
         let policy = Policy { time_limit, size_limit: SIZE_LIMIT, ..policy };
-        let outbound = Outbound::new(policy, resolver)?;
+        let outbound = OutboundClient::new(policy, resolver)?;
         Ok(Self { url, outbound, slots: Semaphore::new(AT_ONCE) })
     }
 

@@ -20,7 +20,7 @@ use crate::{
         router, scim,
     },
     messages::Messages,
-    system::{GivenUp, System, SystemError, SystemOptions},
+    system::{System, SystemError, SystemFailure, SystemOptions},
     transport::{
         AddressRules, ConnectionLimits, DrainLimits, DrainOutcome, Listener, Server, ServerOptions,
         TlsIdentity, raise_limit,
@@ -52,7 +52,7 @@ pub enum ServerError {
 }
 
 /// A server that runs.
-pub struct Running {
+pub struct RunningServer {
     pub issuer: String,
     pub address: SocketAddr,
     /// Where clients are asked for certificates.
@@ -66,7 +66,7 @@ pub struct Running {
     drain: DrainLimits,
 }
 
-impl Running {
+impl RunningServer {
     /// Starts the system, then binds: nothing listens before everything behind it stands. Where it
     /// refuses, nothing of what was started is left.
     pub async fn start(plan: Plan) -> Result<Self, ServerError> {
@@ -185,7 +185,7 @@ impl Running {
     }
 
     /// Waits until the process must end, and says why.
-    pub async fn given_up(&self) -> GivenUp {
+    pub async fn given_up(&self) -> SystemFailure {
         self.system.given_up().await
     }
 

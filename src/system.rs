@@ -79,7 +79,7 @@ pub enum SystemError {
 
 /// Why a system cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum GivenUp {
+pub enum SystemFailure {
     /// A worker or host of this name.
     #[error("{0} kept dying")]
     KeptDying(&'static str),
@@ -273,10 +273,10 @@ impl System {
     }
 
     /// Waits until the process must end, and says why.
-    pub async fn given_up(&self) -> GivenUp {
+    pub async fn given_up(&self) -> SystemFailure {
         tokio::select! {
-            name = self.tree.given_up() => GivenUp::KeptDying(name),
-            () = self.services.store.replaced() => GivenUp::DatabaseReplaced,
+            name = self.tree.given_up() => SystemFailure::KeptDying(name),
+            () = self.services.store.replaced() => SystemFailure::DatabaseReplaced,
         }
     }
 

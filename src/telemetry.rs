@@ -24,7 +24,7 @@ pub enum Verbosity {
 #[must_use = "once it is dropped, no spans are sent"]
 pub struct Telemetry {
     #[cfg(feature = "otel")]
-    _exporting: Option<otel::Exporting>,
+    _exporting: Option<otel::ExporterGuard>,
 }
 
 /// `PORTEIRO_LOG` is no filter: the operator who set it wants to see something.

@@ -21,7 +21,7 @@ use crate::{
         client::Client,
         logout::{LOGOUT_TOKEN, LogoutToken, Mint, SessionEnded},
     },
-    outbound::{Outbound, OutboundError, Request},
+    outbound::{OutboundClient, OutboundError, Request},
 };
 use hyper::{
     StatusCode,
@@ -48,12 +48,12 @@ pub struct LogoutDependencies {
 
 /// Carries logout tokens.
 pub struct LogoutCourier {
-    outbound: Arc<Outbound>,
+    outbound: Arc<OutboundClient>,
     means: OnceLock<LogoutDependencies>,
 }
 
 impl LogoutCourier {
-    pub fn new(outbound: Arc<Outbound>) -> Self {
+    pub fn new(outbound: Arc<OutboundClient>) -> Self {
         Self { outbound, means: OnceLock::new() }
     }
 

@@ -15,7 +15,7 @@ use crate::{
         backchannel_request::{PING_PURPOSE, Ping, PingContent},
         client::Client,
     },
-    outbound::{Outbound, Request},
+    outbound::{OutboundClient, Request},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -30,12 +30,12 @@ pub struct PingMeans {
 
 /// Carries pings.
 pub struct PingCourier {
-    outbound: Arc<Outbound>,
+    outbound: Arc<OutboundClient>,
     means: OnceLock<PingMeans>,
 }
 
 impl PingCourier {
-    pub fn new(outbound: Arc<Outbound>) -> Self {
+    pub fn new(outbound: Arc<OutboundClient>) -> Self {
         Self { outbound, means: OnceLock::new() }
     }
 

@@ -4,7 +4,7 @@
 //! asked to pad its answer, so that its length does not tell an observer which range it was.
 
 use super::digest::{DIGITS, Digest, Line, PREFIX};
-use crate::outbound::{Outbound, OutboundError, Policy, Request, Resolver, TrustError};
+use crate::outbound::{OutboundClient, OutboundError, Policy, Request, Resolver, TrustError};
 use hyper::{
     StatusCode,
     header::{HeaderName, HeaderValue},
@@ -21,7 +21,7 @@ const SIZE_LIMIT: usize = 512 * 1024;
 /// A server that was named by the operator.
 pub struct RangeServer {
     base: Url,
-    outbound: Outbound,
+    outbound: OutboundClient,
 }
 
 /// Why a server did not say whether a password has leaked.
@@ -51,7 +51,7 @@ impl RangeServer {
             base.set_path(&format!("{}/", base.path()));
         }
         let policy = Policy { time_limit, size_limit: SIZE_LIMIT, ..policy };
-        Ok(Self { base, outbound: Outbound::new(policy, resolver)? })
+        Ok(Self { base, outbound: OutboundClient::new(policy, resolver)? })
     }
 
     pub(super) async fn has(&self, digest: &Digest) -> Result<bool, RangeFault> {

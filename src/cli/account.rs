@@ -8,7 +8,7 @@ use super::{
     settings::{CommandSettings, DEV_FOLDER, open_workbench},
 };
 use crate::{
-    config::{Config, Loaded, Origin},
+    config::{Config, LoadedConfig, Origin},
     domain::{Locale, account::AccountStatus, authority::ADMINISTER, invitation::Pending},
     http::{routes, time::rfc3339},
     provisioning::{
@@ -323,12 +323,12 @@ fn locale(config: &Config) -> Locale {
 }
 
 /// Tells whether the installation is a development server's, which keeps what it sends at `/mailbox`.
-fn is_development(loaded: &Loaded) -> bool {
+fn is_development(loaded: &LoadedConfig) -> bool {
     loaded.origin("store.url").is_some_and(|origin| *origin == Origin::Dev)
 }
 
 /// Tells whether people get mail from this installation.
-fn mails(loaded: &Loaded) -> bool {
+fn mails(loaded: &LoadedConfig) -> bool {
     loaded.config.mail.transport.is_some() || is_development(loaded)
 }
 
@@ -343,7 +343,7 @@ fn with_query(page: &Url, name: &str, token: &str) -> String {
 }
 
 /// The page that a link leads to: the one of `[links]`, or the installation's own.
-fn page(loaded: &Loaded, own: Option<&Url>, path: &str) -> Result<Url, Failure> {
+fn page(loaded: &LoadedConfig, own: Option<&Url>, path: &str) -> Result<Url, Failure> {
     if let Some(page) = own {
         return Ok(page.clone());
     }

@@ -5,7 +5,7 @@ use super::{
     settings::{CommandSettings, no_store, open_workbench},
 };
 use crate::{
-    config::{Complaint, Loaded, read_text, read_text_from},
+    config::{Complaint, LoadedConfig, read_text, read_text_from},
     provisioning::{self, ApplyError, File, LARGEST_FILE, Plan},
     store,
     system::Workbench,
@@ -67,7 +67,7 @@ pub(super) async fn run(command: Apply, given: CommandSettings) -> Result<(), Fa
 }
 
 /// Opening a database makes or migrates it, which a dry run must not do.
-pub(super) async fn refuse_to_migrate(loaded: &Loaded) -> Result<(), Failure> {
+pub(super) async fn refuse_to_migrate(loaded: &LoadedConfig) -> Result<(), Failure> {
     let url = loaded.config.store.url.as_ref().map_or("", |url| url.expose());
     let pending = store::pending_migrations(url).await.map_err(|error| no_store(url, &error))?;
     if pending.is_empty() {

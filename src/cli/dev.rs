@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     clock::SystemClock,
-    config::{Config, Document, Loaded, Origin as ValueOrigin, Section},
+    config::{Config, Document, LoadedConfig, Origin as ValueOrigin, Section},
     crypto::{
         SystemDice, draw_text,
         keys::{DevKeys, Folder, Generator, Origin},
@@ -17,7 +17,7 @@ use crate::{
     domain::{Clock as _, password::Policy},
     http::{Hosts, routes},
     messages::{Mailbox, Messages},
-    server::{Issuer, OperatorAddress, Plan, Running, ServerError},
+    server::{Issuer, OperatorAddress, Plan, RunningServer, ServerError},
 };
 use clap::Args;
 use std::{
@@ -66,7 +66,7 @@ pub(super) async fn run(Dev { listen }: Dev, given: CommandSettings) -> Result<(
     signals.serve(running).await
 }
 
-async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
+async fn start(loaded: &LoadedConfig, folder: &Path) -> Result<RunningServer, Failure> {
     let config = &loaded.config;
     let mut first = None;
     let mut runtime_options = complete_options(config, &mut |reason| {
@@ -93,7 +93,7 @@ async fn start(loaded: &Loaded, folder: &Path) -> Result<Running, Failure> {
     runtime_options.messages =
         Messages::configured(config, clock.clone(), Some(Mailbox::new(clock)))
             .map_err(Failure::Configuration)?;
-    let started = Box::pin(Running::start(Plan {
+    let started = Box::pin(RunningServer::start(Plan {
         issuer: Issuer::Localhost,
         store: store.clone(),
         read_folder: Arc::new(move || Folder::load(&keys, DevKeys::Accepted)),
@@ -167,7 +167,7 @@ fn configuration(
     mut given: CommandSettings,
     listen: Option<SocketAddr>,
     folder: &Path,
-) -> Result<Loaded, Failure> {
+) -> Result<LoadedConfig, Failure> {
     let own = vec![
         ("listen", USUAL.to_owned()),
         ("store.url", dev_store(folder)),
@@ -258,7 +258,7 @@ fn demo_secret(
     found.text(name, &mut Vec::new()).map(|secret| secret.value)
 }
 
-fn welcome(running: &Running, folder: &Path, screens: bool) -> io::Result<()> {
+fn welcome(running: &RunningServer, folder: &Path, screens: bool) -> io::Result<()> {
     let issuer = &running.issuer;
     say(&format!("Porteiro is running at {issuer}, for development on this machine only.\n"))?;
     if screens {

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     clock::SystemClock,
-    config::Loaded,
+    config::LoadedConfig,
     crypto::{
         SystemDice,
         keys::{DevKeys, Folder, GeneratedKey, Generator, KeySources, Origin, Purpose},
@@ -78,7 +78,7 @@ pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), 
     }
 }
 
-fn sources(loaded: &Loaded) -> Result<KeySources, Failure> {
+fn sources(loaded: &LoadedConfig) -> Result<KeySources, Failure> {
     key_sources(&loaded.config).map_err(|fault| faults_of(&[fault]))
 }
 

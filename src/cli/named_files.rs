@@ -1,11 +1,11 @@
 //! Files that the configuration names and that are not there.
 
-use crate::config::{Loaded, unreadable};
+use crate::config::{LoadedConfig, unreadable};
 use std::path::Path;
 
 /// Says which files are not there. The certificate and its key are read where they are used, if there are both. Without
 /// the database of places the server goes on.
-pub(super) fn missing(loaded: &Loaded) -> Vec<String> {
+pub(super) fn missing(loaded: &LoadedConfig) -> Vec<String> {
     let config = &loaded.config;
     let (cert, key) = match config.tls.pair() {
         Some(_) => (None, None),
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
     use crate::config::{Config, Sources};
 
-    fn given(name: &str, value: &str) -> Loaded {
+    fn given(name: &str, value: &str) -> LoadedConfig {
         let environment = vec![(format!("PORTEIRO_{name}").into(), value.into())];
         Config::load(Sources { environment, ..Sources::default() }).unwrap()
     }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     actors::{INSTALLATION, hydrate_row},
-    config::{Loaded, SecretUrl},
+    config::{LoadedConfig, SecretUrl},
     domain::{Machine as _, reserved_names::ReservedNames, signing_keys::SigningKeys},
     provisioning::{self, Ended},
     store::{CopyError, Restoration},
@@ -66,7 +66,7 @@ pub(super) async fn run(command: Restore, given: CommandSettings) -> Result<(), 
     tell(&command, &restored)
 }
 
-async fn restore(command: &Restore, loaded: &Loaded, url: &str) -> Result<Restored, Failure> {
+async fn restore(command: &Restore, loaded: &LoadedConfig, url: &str) -> Result<Restored, Failure> {
     let folder = read_keys(&loaded.config)?;
     let mut restoring = match Restoration::begin(url, &command.file).await {
         Err(CopyError::Postgres) => return Err(of_postgres(url, &command.file)),
@@ -96,7 +96,7 @@ async fn restore(command: &Restore, loaded: &Loaded, url: &str) -> Result<Restor
 /// Does in the copy what must be done before a server sees it.
 async fn change(
     command: &Restore,
-    loaded: &Loaded,
+    loaded: &LoadedConfig,
     workbench: &Workbench,
     replaced: &SigningKeys,
 ) -> Result<Restored, Failure> {

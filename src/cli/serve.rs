@@ -16,7 +16,7 @@ use crate::{
     domain::Clock as _,
     http::Hosts,
     messages::Messages,
-    server::{Issuer, MtlsPlan, OperatorAddress, Plan, Running, ServerError},
+    server::{Issuer, MtlsPlan, OperatorAddress, Plan, RunningServer, ServerError},
     store,
     system::SystemError,
     transport::TlsIdentity,
@@ -38,9 +38,9 @@ pub(super) async fn run(given: CommandSettings) -> Result<(), Failure> {
 }
 
 /// Starts the server; what only shows then must be mended like what showed before.
-pub(super) async fn start(plan: Plan) -> Result<Running, Failure> {
+pub(super) async fn start(plan: Plan) -> Result<RunningServer, Failure> {
     let store = plan.store.clone();
-    Box::pin(Running::start(plan)).await.map_err(|error| refused(error, &store))
+    Box::pin(RunningServer::start(plan)).await.map_err(|error| refused(error, &store))
 }
 
 /// What must be mended first is told apart from what may succeed later.
@@ -221,7 +221,7 @@ impl Signals {
     }
 
     /// Serves until told to stop, or until the system cannot go on.
-    pub(super) async fn serve(mut self, running: Running) -> Result<(), Failure> {
+    pub(super) async fn serve(mut self, running: RunningServer) -> Result<(), Failure> {
         let broken = loop {
             tokio::select! {
                 _ = self.terminate.recv() => break None,

@@ -6,7 +6,7 @@ use crate::{
     claims_hook::ClaimsHook,
     client_documents::Fetcher,
     clock::SystemClock,
-    config::{self, Config, Flag, Loaded, Refusal, SecretUrl, Sources, Survey},
+    config::{self, Config, Flag, LoadedConfig, Refusal, SecretUrl, Sources, Survey},
     crypto::{
         SharedVault, StatementIssuers, SystemDice,
         keys::{DevKeys, Fault, Folder, KeySources, pkcs11::TokenSettings},
@@ -23,7 +23,7 @@ use crate::{
             purpose::Purpose,
         },
     },
-    outbound::{DnsResolver, Outbound, Policy as OutboundPolicy, Resolver},
+    outbound::{DnsResolver, OutboundClient, Policy as OutboundPolicy, Resolver},
     server::RuntimeOptions,
     store::{self, OpenError, Store},
     system::{SystemError, Workbench, log_chain, wait_beside_others},
@@ -87,7 +87,7 @@ impl CommandSettings {
     }
 
     /// Loads what a command needs; where nothing was given, the development server's if there is one.
-    pub(super) fn load(self, needed: &[&str]) -> Result<Loaded, Failure> {
+    pub(super) fn load(self, needed: &[&str]) -> Result<LoadedConfig, Failure> {
         let dev = if self.says_where() { Vec::new() } else { development(Path::new(DEV_FOLDER)) };
         self.load_over(dev, needed)
     }
@@ -97,7 +97,7 @@ impl CommandSettings {
         self,
         dev: Vec<(&'static str, String)>,
         needed: &[&str],
-    ) -> Result<Loaded, Failure> {
+    ) -> Result<LoadedConfig, Failure> {
         let offered = self.offered.clone();
         let loaded = Config::load(self.sources(dev)).map_err(|refusals| refuse(&refusals))?;
         loaded.require(needed).map_err(|mut refusals| {
@@ -159,7 +159,7 @@ pub(super) fn refuse(refusals: &[Refusal]) -> Failure {
 }
 
 /// Opens an installation to work on it beside its servers.
-pub(super) async fn open_workbench(loaded: &Loaded) -> Result<Workbench, Failure> {
+pub(super) async fn open_workbench(loaded: &LoadedConfig) -> Result<Workbench, Failure> {
     let url = loaded.config.store.url.as_ref().map_or("", |url| url.expose());
     let mut workbench = workbench_at(url, &read_keys(&loaded.config)?).await?;
     if token_settings(&loaded.config).is_some() {
@@ -169,7 +169,7 @@ pub(super) async fn open_workbench(loaded: &Loaded) -> Result<Workbench, Failure
 }
 
 /// The rule for new passwords.
-pub(super) fn password_policy(loaded: &Loaded) -> Policy {
+pub(super) fn password_policy(loaded: &LoadedConfig) -> Policy {
     Policy::new(loaded.config.password.min_length)
 }
 
@@ -313,8 +313,8 @@ fn statement_issuers(config: &Config) -> Result<Option<Arc<StatementIssuers>>, S
 }
 
 /// What calls servers whose URLs clients have registered; says why an authority cannot be used.
-fn outbound_client(config: &Config) -> Result<Arc<Outbound>, String> {
-    let client = Outbound::new(policy(config)?, resolver(config));
+fn outbound_client(config: &Config) -> Result<Arc<OutboundClient>, String> {
+    let client = OutboundClient::new(policy(config)?, resolver(config));
     client.map(Arc::new).map_err(|error| format!("outbound.extra_ca: {}", chain(&error)))
 }
 

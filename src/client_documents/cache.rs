@@ -94,7 +94,7 @@ impl<D> Clone for CachedDocument<D> {
 
 /// Why there is no document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingDocument {
     /// There is none that can be used.
     Absent,
     /// So much is being fetched that this one was not: the caller comes back.
@@ -189,7 +189,7 @@ impl<K: DocumentKind> DocumentCache<K> {
         &self,
         number: u64,
         address: &str,
-    ) -> Result<CachedDocument<K::Document>, Missing> {
+    ) -> Result<CachedDocument<K::Document>, MissingDocument> {
         let rules = K::RULES;
         let entry = self.entry(address);
         let now = self.clock.now();
@@ -197,7 +197,7 @@ impl<K: DocumentKind> DocumentCache<K> {
             return Ok(fresh);
         }
         let (Ok(_one), Ok(_all)) = (entry.waiting.try_acquire(), self.waiting.try_acquire()) else {
-            return entry.state().younger(rules.stale, number, now).ok_or(Missing::Busy);
+            return entry.state().younger(rules.stale, number, now).ok_or(MissingDocument::Busy);
         };
         let turn = entry.fetching.clone().lock_owned().await;
         let now = self.clock.now();
@@ -215,8 +215,11 @@ impl<K: DocumentKind> DocumentCache<K> {
             Err(missing) => Some(missing),
         };
         let state = entry.state();
-        let refused =
-            refused.unwrap_or(if state.deferred { Missing::Busy } else { Missing::Absent });
+        let refused = refused.unwrap_or(if state.deferred {
+            MissingDocument::Busy
+        } else {
+            MissingDocument::Absent
+        });
         state.younger(rules.stale, number, self.clock.now()).ok_or(refused)
     }
 
@@ -276,13 +279,13 @@ impl<K: DocumentKind> DocumentCache<K> {
         address: &str,
         entry: &Entry<K>,
         now: Timestamp,
-    ) -> Result<AdmittedFetch, Missing> {
+    ) -> Result<AdmittedFetch, MissingDocument> {
         let mut state = entry.state();
-        let full_at = state.full_after_call(K::RULES, now).ok_or(Missing::Absent)?;
+        let full_at = state.full_after_call(K::RULES, now).ok_or(MissingDocument::Absent)?;
         let admitted = self.fetcher.admit(self.kind.purpose(), address, now);
         let admitted = admitted.map_err(|fault| match fault {
-            FetchFault::Busy => Missing::Busy,
-            _ => Missing::Absent,
+            FetchFault::Busy => MissingDocument::Busy,
+            _ => MissingDocument::Absent,
         })?;
         state.full_at = full_at;
         Ok(admitted)

@@ -9,7 +9,8 @@ use super::purpose::FetchPurpose;
 use crate::{
     domain::{Rate, Timestamp},
     outbound::{
-        DnsResolver, Outbound, OutboundError, Policy, Request, Resolver, Share, Shares, TrustError,
+        DnsResolver, OutboundClient, OutboundError, Policy, Request, Resolver, Share, Shares,
+        TrustError,
     },
     rate_limiter::RateLimiter,
 };
@@ -39,7 +40,7 @@ const ADDRESS_RATE: Rate = Rate { burst: 120, refill: Duration::from_millis(500)
 
 /// Fetches documents of clients.
 pub struct Fetcher {
-    outbound: Outbound,
+    outbound: OutboundClient,
     /// How many are fetched at once for each purpose.
     slots: [Shares; FetchPurpose::ALL.len()],
     hosts: Mutex<RateLimiter<(FetchPurpose, String)>>,
@@ -101,7 +102,7 @@ impl Fetcher {
 
     /// Fetches within the limits that `policy` has.
     pub fn limited(policy: Policy, resolver: Arc<dyn Resolver>) -> Result<Self, TrustError> {
-        let outbound = Outbound::new(policy, resolver)?;
+        let outbound = OutboundClient::new(policy, resolver)?;
         let slots = FetchPurpose::ALL.map(|purpose| {
             let slots = purpose.slots();
             Shares::new(slots, slots / FetchPurpose::HOSTS)

@@ -2,7 +2,7 @@
 
 use super::{
     Fetcher,
-    cache::{CacheRules, CachedDocument, DocumentCache, DocumentKind, Missing},
+    cache::{CacheRules, CachedDocument, DocumentCache, DocumentKind, MissingDocument},
     purpose::FetchPurpose,
 };
 use crate::{
@@ -56,11 +56,11 @@ impl DocumentKind for KeySet {
     }
 }
 
-impl From<Missing> for UnverifiedSignature {
-    fn from(missing: Missing) -> Self {
+impl From<MissingDocument> for UnverifiedSignature {
+    fn from(missing: MissingDocument) -> Self {
         match missing {
-            Missing::Absent => Self::NoKey,
-            Missing::Busy => Self::Busy,
+            MissingDocument::Absent => Self::NoKey,
+            MissingDocument::Busy => Self::Busy,
         }
     }
 }
@@ -87,8 +87,8 @@ impl KeySets {
         }
         match self.newer_than(cached.number, address).await {
             Ok(newer) => newer.document.verify(evidence),
-            Err(Missing::Busy) => Err(UnverifiedSignature::Busy),
-            Err(Missing::Absent) => verdict,
+            Err(MissingDocument::Busy) => Err(UnverifiedSignature::Busy),
+            Err(MissingDocument::Absent) => verdict,
         }
     }
 
@@ -96,7 +96,7 @@ impl KeySets {
         &self,
         number: u64,
         address: KeySetAddress<'_>,
-    ) -> Result<CachedDocument<ClientKeys>, Missing> {
+    ) -> Result<CachedDocument<ClientKeys>, MissingDocument> {
         let cache = if address.self_registered { &self.self_registered } else { &self.provisioned };
         cache.newer_than(number, address.uri).await
     }

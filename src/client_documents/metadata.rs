@@ -2,7 +2,7 @@
 
 use super::{
     Fetcher,
-    cache::{CacheRules, DocumentCache, DocumentKind, Missing},
+    cache::{CacheRules, DocumentCache, DocumentKind, MissingDocument},
     purpose::FetchPurpose,
 };
 use crate::{
@@ -60,7 +60,7 @@ impl MetadataDocuments {
     }
 
     /// Returns the client whose document lies at an address.
-    pub async fn get(&self, address: &str) -> Result<Arc<KnownClient>, Missing> {
+    pub async fn get(&self, address: &str) -> Result<Arc<KnownClient>, MissingDocument> {
         self.0.newer_than(0, address).await.map(|cached| cached.document)
     }
 }

@@ -12,7 +12,9 @@ mod metadata;
 mod purpose;
 mod request_objects;
 
-pub use cache::{CacheRules, CachedDocument, DocumentCache, DocumentKind, Failure, Missing};
+pub use cache::{
+    CacheRules, CachedDocument, DocumentCache, DocumentKind, Failure, MissingDocument,
+};
 pub use fetcher::{FetchFault, Fetcher};
 pub use key_sets::{KeySetAddress, KeySets};
 pub use logos::Logos;

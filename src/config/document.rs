@@ -19,14 +19,14 @@ pub struct Document {
 
 /// A value and the line it is on; `Debug` shows the line alone, for the value may be secret.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Located<T> {
+pub struct DocumentValue<T> {
     pub value: T,
     pub line: usize,
 }
 
-impl<T> fmt::Debug for Located<T> {
+impl<T> fmt::Debug for DocumentValue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Located(line {})", self.line)
+        write!(f, "DocumentValue(line {})", self.line)
     }
 }
 
@@ -50,7 +50,7 @@ pub(super) enum Node {
     Fraction(f64),
     Flag(bool),
     Moment,
-    List(Vec<Located<Node>>),
+    List(Vec<DocumentValue<Node>>),
     Table(Vec<Entry>),
 }
 
@@ -130,11 +130,11 @@ impl Reader<'_> {
         entries.into_iter().map(|(_, entry)| entry).collect()
     }
 
-    fn list(&mut self, list: &DeArray<'_>, depth: usize) -> Vec<Located<Node>> {
+    fn list(&mut self, list: &DeArray<'_>, depth: usize) -> Vec<DocumentValue<Node>> {
         let mut nodes = Vec::with_capacity(list.len());
         for value in list {
             let line = self.line(value);
-            nodes.extend(self.node(value, line, depth).map(|value| Located { value, line }));
+            nodes.extend(self.node(value, line, depth).map(|value| DocumentValue { value, line }));
         }
         nodes
     }

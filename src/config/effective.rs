@@ -1,7 +1,7 @@
 //! The configuration in effect, typed, a struct for each of a file's tables.
 
 use super::{
-    Attestation, BreachCheck, MailTransport, Mailbox, SecretUrl, SmsTransport, form::Parsed,
+    Attestation, BreachCheck, MailTransport, Mailbox, SecretUrl, SmsTransport, form::ParseResult,
 };
 use crate::domain::{Locale, QuietHours, Secret};
 use ipnet::IpNet;
@@ -307,7 +307,7 @@ impl Config {
 
 impl Sms {
     /// Adds the bearer secret to a transport that takes one.
-    pub(super) fn put_secret(&mut self, given: Secret) -> Parsed<()> {
+    pub(super) fn put_secret(&mut self, given: Secret) -> ParseResult<()> {
         let Some(SmsTransport::Post { secret, .. }) = &mut self.transport else { return Ok(()) };
         match secret.replace(given) {
             Some(_) => Err("is also given in the URL of sms.transport: keep one".to_owned()),
@@ -325,7 +325,7 @@ impl Tls {
 
 impl Screens {
     /// Reads the language; a region has no effect, so that none is accepted.
-    pub(super) fn put_locale(&mut self, text: &str) -> Parsed<()> {
+    pub(super) fn put_locale(&mut self, text: &str) -> ParseResult<()> {
         let named = Locale::ALL.into_iter().find(|locale| locale.tag() == text);
         self.default_locale = named.ok_or_else(|| "is neither en nor pt".to_owned())?;
         Ok(())

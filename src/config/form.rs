@@ -2,7 +2,7 @@
 
 use super::{
     Origin,
-    layers::{LocatedValue, Raw},
+    layers::{LocatedValue, RawValue},
 };
 use ipnet::IpNet;
 use std::{
@@ -14,7 +14,7 @@ use url::{Host, Url};
 use uuid::Uuid;
 
 /// A parsed value, or what it is not: words that follow the value in a sentence and do not quote it.
-pub(super) type Parsed<T> = Result<T, String>;
+pub(super) type ParseResult<T> = Result<T, String>;
 
 /// Longer than any use, and far from where sums of times overflow.
 const LONGEST: u64 = 10 * 366 * 86_400;
@@ -22,20 +22,22 @@ const LONGEST: u64 = 10 * 366 * 86_400;
 /// A hundred years.
 const MOST_DAYS: u64 = 36_500;
 
-pub(super) fn text(given: &LocatedValue) -> Parsed<String> {
+pub(super) fn text(given: &LocatedValue) -> ParseResult<String> {
     match &given.raw {
-        Raw::Text(text) if text.chars().any(char::is_control) => {
+        RawValue::Text(text) if text.chars().any(char::is_control) => {
             Err("must not hold control characters".to_owned())
         }
-        Raw::Text(text) if text.trim().is_empty() => {
+        RawValue::Text(text) if text.trim().is_empty() => {
             Err("is empty: give a value, or leave it out".to_owned())
         }
-        Raw::Text(text) => Ok(text.clone()),
-        Raw::Flag(_) | Raw::Number(_) | Raw::List(_) => Err("is not a text".to_owned()),
+        RawValue::Text(text) => Ok(text.clone()),
+        RawValue::Flag(_) | RawValue::Number(_) | RawValue::List(_) => {
+            Err("is not a text".to_owned())
+        }
     }
 }
 
-pub(super) fn path(given: &LocatedValue) -> Parsed<PathBuf> {
+pub(super) fn path(given: &LocatedValue) -> ParseResult<PathBuf> {
     let path = PathBuf::from(text(given)?);
     let folder = match &given.origin {
         Origin::File { path, .. } => path.parent(),
@@ -45,7 +47,7 @@ pub(super) fn path(given: &LocatedValue) -> Parsed<PathBuf> {
 }
 
 /// Reads the URL of the database; a relative path in a file is relative to that file.
-pub(super) fn store_url(given: &LocatedValue) -> Parsed<String> {
+pub(super) fn store_url(given: &LocatedValue) -> ParseResult<String> {
     let text = text(given)?;
     match text.split_once(':') {
         Some(("sqlite", path)) if !path.trim_matches('/').is_empty() => {
@@ -75,32 +77,32 @@ fn beside(origin: &Origin, path: &str) -> Option<String> {
     Some(format!("sqlite://{}", PathBuf::from(folder).join(relative).display()))
 }
 
-pub(super) fn flag(given: &LocatedValue) -> Parsed<bool> {
+pub(super) fn flag(given: &LocatedValue) -> ParseResult<bool> {
     match &given.raw {
-        Raw::Flag(flag) => Ok(*flag),
-        Raw::Text(text) if text == "true" => Ok(true),
-        Raw::Text(text) if text == "false" => Ok(false),
+        RawValue::Flag(flag) => Ok(*flag),
+        RawValue::Text(text) if text == "true" => Ok(true),
+        RawValue::Text(text) if text == "false" => Ok(false),
         _ => Err("is neither true nor false".to_owned()),
     }
 }
 
-pub(super) fn number(given: &LocatedValue) -> Parsed<u64> {
+pub(super) fn number(given: &LocatedValue) -> ParseResult<u64> {
     let number = match &given.raw {
-        Raw::Number(number) => Some(*number),
+        RawValue::Number(number) => Some(*number),
         // `parse` would also take a sign.
-        Raw::Text(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+        RawValue::Text(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
         _ => None,
     };
     number.ok_or_else(|| "is not a whole number".to_owned())
 }
 
 /// Reads a number into the type that holds it.
-pub(super) fn count<T: TryFrom<u64>>(given: &LocatedValue) -> Parsed<T> {
+pub(super) fn count<T: TryFrom<u64>>(given: &LocatedValue) -> ParseResult<T> {
     T::try_from(number(given)?).map_err(|_| "is too large".to_owned())
 }
 
 /// Reads a span of days; 0 is for ever.
-pub(super) fn days(given: &LocatedValue) -> Parsed<Option<Duration>> {
+pub(super) fn days(given: &LocatedValue) -> ParseResult<Option<Duration>> {
     match number(given) {
         Ok(0) => Ok(None),
         Ok(days) if days <= MOST_DAYS => Ok(Some(Duration::from_secs(days * 86_400))),
@@ -109,7 +111,7 @@ pub(super) fn days(given: &LocatedValue) -> Parsed<Option<Duration>> {
     }
 }
 
-pub(super) fn seconds(given: &LocatedValue) -> Parsed<Duration> {
+pub(super) fn seconds(given: &LocatedValue) -> ParseResult<Duration> {
     match number(given) {
         Ok(seconds) if seconds <= LONGEST => Ok(Duration::from_secs(seconds)),
         Ok(_) => Err("is more than ten years".to_owned()),
@@ -117,29 +119,29 @@ pub(super) fn seconds(given: &LocatedValue) -> Parsed<Duration> {
     }
 }
 
-pub(super) fn address(given: &LocatedValue) -> Parsed<SocketAddr> {
+pub(super) fn address(given: &LocatedValue) -> ParseResult<SocketAddr> {
     text(given)?.parse().map_err(|_| "is not an address like 127.0.0.1:8443".to_owned())
 }
 
 /// The members of a list, which a variable separates by commas.
 fn members(given: &LocatedValue) -> Option<Vec<&str>> {
     match &given.raw {
-        Raw::List(list) => Some(list.iter().map(String::as_str).collect()),
-        Raw::Text(text) if text.trim().is_empty() => Some(Vec::new()),
-        Raw::Text(text) => Some(text.split(',').map(str::trim).collect()),
-        Raw::Flag(_) | Raw::Number(_) => None,
+        RawValue::List(list) => Some(list.iter().map(String::as_str).collect()),
+        RawValue::Text(text) if text.trim().is_empty() => Some(Vec::new()),
+        RawValue::Text(text) => Some(text.split(',').map(str::trim).collect()),
+        RawValue::Flag(_) | RawValue::Number(_) => None,
     }
 }
 
 /// Models of authenticators, as their makers and the FIDO Alliance write them.
-pub(super) fn aaguids(given: &LocatedValue) -> Parsed<Vec<Uuid>> {
+pub(super) fn aaguids(given: &LocatedValue) -> ParseResult<Vec<Uuid>> {
     let wrong = || "is not a list of AAGUIDs like cb69481e-8ff7-4039-93ec-0a2729a154a8".to_owned();
     let members = members(given).ok_or_else(wrong)?;
     members.into_iter().map(|text| Uuid::try_parse(text).map_err(|_| wrong())).collect()
 }
 
 /// Addresses with a port, as of name servers; 53 where there is none.
-pub(super) fn name_servers(given: &LocatedValue) -> Parsed<Vec<SocketAddr>> {
+pub(super) fn name_servers(given: &LocatedValue) -> ParseResult<Vec<SocketAddr>> {
     let wrong = || "is not a list of name servers like 127.0.0.1:53".to_owned();
     let server = |text: &str| {
         let alone = || text.parse::<IpAddr>().map(|address| SocketAddr::from((address, 53)));
@@ -149,7 +151,7 @@ pub(super) fn name_servers(given: &LocatedValue) -> Parsed<Vec<SocketAddr>> {
     members.into_iter().map(|text| server(text).map_err(|_| wrong())).collect()
 }
 
-pub(super) fn networks(given: &LocatedValue) -> Parsed<Vec<IpNet>> {
+pub(super) fn networks(given: &LocatedValue) -> ParseResult<Vec<IpNet>> {
     let members = members(given).ok_or_else(|| "is not a list of networks".to_owned())?;
     let network = |text: &str| {
         let whole = text.parse::<IpNet>().map(|network| network.trunc());
@@ -164,7 +166,7 @@ pub(super) fn networks(given: &LocatedValue) -> Parsed<Vec<IpNet>> {
 }
 
 /// A URL that people or programs are sent to, and that holds no credentials.
-pub(super) fn url(given: &LocatedValue) -> Parsed<Url> {
+pub(super) fn url(given: &LocatedValue) -> ParseResult<Url> {
     let url = web_url(&text(given)?)?;
     if has_userinfo(&url) {
         return Err("must not hold credentials".to_owned());
@@ -172,7 +174,7 @@ pub(super) fn url(given: &LocatedValue) -> Parsed<Url> {
     Ok(url)
 }
 
-pub(super) fn web_url(text: &str) -> Parsed<Url> {
+pub(super) fn web_url(text: &str) -> ParseResult<Url> {
     match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(url),
         _ => Err("is not a URL like https://example.com/path".to_owned()),
@@ -180,7 +182,7 @@ pub(super) fn web_url(text: &str) -> Parsed<Url> {
 }
 
 /// Reads a URI at which a person or a program is reached (RFC 9116 §2.5.3).
-pub(super) fn contact(text: String) -> Parsed<String> {
+pub(super) fn contact(text: String) -> ParseResult<String> {
     let is_line = text.bytes().all(|byte| byte.is_ascii_graphic());
     let known = ["mailto:", "https://", "tel:"].into_iter().find(|scheme| text.starts_with(scheme));
     match known.filter(|scheme| is_line && text.len() > scheme.len()) {
@@ -190,7 +192,7 @@ pub(super) fn contact(text: String) -> Parsed<String> {
 }
 
 /// Reads `file:///path`.
-pub(super) fn file_url(text: &str) -> Parsed<PathBuf> {
+pub(super) fn file_url(text: &str) -> ParseResult<PathBuf> {
     let path =
         Url::parse(text).ok().filter(|url| url.query().is_none() && url.fragment().is_none());
     path.and_then(|url| url.to_file_path().ok())
@@ -213,7 +215,7 @@ pub(super) fn is_private(url: &Url) -> bool {
 }
 
 /// Reads the address of a server that we call; it holds no credentials.
-pub fn called_url(text: &str) -> Parsed<Url> {
+pub fn called_url(text: &str) -> ParseResult<Url> {
     match web_url(text)? {
         url if has_userinfo(&url) => Err("must not hold credentials".to_owned()),
         url => Ok(url),

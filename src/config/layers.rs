@@ -35,7 +35,7 @@ pub struct Flag {
 }
 
 /// A value as it was given; a file tells types apart, the other layers do not.
-pub(super) enum Raw {
+pub(super) enum RawValue {
     Text(String),
     Flag(bool),
     Number(u64),
@@ -44,7 +44,7 @@ pub(super) enum Raw {
 
 /// A value, and the place where it was given.
 pub(super) struct LocatedValue {
-    pub(super) raw: Raw,
+    pub(super) raw: RawValue,
     pub(super) origin: Origin,
 }
 
@@ -64,7 +64,7 @@ impl Layers {
         let mut layers = Self::default();
         for setting in SETTINGS {
             if let Some(default) = setting.default {
-                layers.put(setting, Raw::Text(default.to_owned()), Origin::Default);
+                layers.put(setting, RawValue::Text(default.to_owned()), Origin::Default);
             }
         }
         for (name, value) in sources.dev {
@@ -93,12 +93,13 @@ impl Layers {
         let (Some(value), Some(most)) = (seconds(name), seconds(bound)) else { return };
         let is_default = self.given.get(name).is_some_and(|it| it.origin == Origin::Default);
         if is_default && value > most {
-            let given = LocatedValue { raw: Raw::Number(most.as_secs()), origin: Origin::Default };
+            let given =
+                LocatedValue { raw: RawValue::Number(most.as_secs()), origin: Origin::Default };
             self.given.insert(name, given);
         }
     }
 
-    fn put(&mut self, setting: &'static Setting, raw: Raw, origin: Origin) {
+    fn put(&mut self, setting: &'static Setting, raw: RawValue, origin: Origin) {
         self.given.insert(setting.name, LocatedValue { raw, origin });
     }
 
@@ -112,7 +113,7 @@ impl Layers {
             let refusal = Refusal { origin: Some(origin), ..Refusal::of(setting.name, text) };
             return self.refusals.push(refusal);
         };
-        self.put(setting, Raw::Text(text.to_owned()), origin);
+        self.put(setting, RawValue::Text(text.to_owned()), origin);
     }
 
     fn put_variable(&mut self, variable: &str, value: &OsStr) {
@@ -190,13 +191,15 @@ impl Layers {
         let (_, key) = setting.place();
         let before = complaints.len();
         let taken = match setting.form {
-            Form::Flag(_) => section.flag(key, complaints).map(|it| (Raw::Flag(it.value), it.line)),
+            Form::Flag(_) => {
+                section.flag(key, complaints).map(|it| (RawValue::Flag(it.value), it.line))
+            }
             Form::Number(_) | Form::Count(_) | Form::Seconds(_) | Form::Days(_) => {
-                section.number(key, complaints).map(|it| (Raw::Number(it.value), it.line))
+                section.number(key, complaints).map(|it| (RawValue::Number(it.value), it.line))
             }
             Form::Networks(_) | Form::NameServers(_) | Form::Aaguids(_) => {
                 section.texts(key, complaints).map(|list| {
-                    (Raw::List(list.value.into_iter().map(|it| it.value).collect()), list.line)
+                    (RawValue::List(list.value.into_iter().map(|it| it.value).collect()), list.line)
                 })
             }
             Form::Text(_)
@@ -206,7 +209,7 @@ impl Layers {
             | Form::Path(_)
             | Form::Address(_)
             | Form::OptionalAddress(_) => {
-                section.text(key, complaints).map(|it| (Raw::Text(it.value), it.line))
+                section.text(key, complaints).map(|it| (RawValue::Text(it.value), it.line))
             }
         };
         if complaints.len() > before {

@@ -2,7 +2,7 @@
 
 use super::{
     Config, Origin, Refusal, SETTINGS, Setting, Sources,
-    layers::{Layers, LocatedValue, Raw},
+    layers::{Layers, LocatedValue, RawValue},
     mask,
 };
 use serde::Serialize;
@@ -11,7 +11,7 @@ use std::fmt;
 
 /// The configuration, and what `porteiro config` prints of it.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedConfig {
     pub config: Config,
     lines: Vec<Line>,
 }
@@ -19,7 +19,7 @@ pub struct Loaded {
 /// A configuration as far as it could be read, and everything `serve` refuses about it.
 #[derive(Debug)]
 pub struct Survey {
-    pub loaded: Loaded,
+    pub loaded: LoadedConfig,
     pub refusals: Vec<Refusal>,
 }
 
@@ -35,7 +35,7 @@ pub struct Line {
 
 impl Config {
     /// Reads the layers and parses every value.
-    pub fn load(sources: Sources) -> Result<Loaded, Vec<Refusal>> {
+    pub fn load(sources: Sources) -> Result<LoadedConfig, Vec<Refusal>> {
         let (loaded, layers) = read(sources);
         if layers.refusals.is_empty() { Ok(loaded) } else { Err(layers.refusals) }
     }
@@ -60,7 +60,7 @@ impl Config {
     }
 }
 
-impl Loaded {
+impl LoadedConfig {
     /// Refuses if any of the named settings was not given.
     pub fn require(&self, names: &[&str]) -> Result<(), Vec<Refusal>> {
         let is_missing = |setting: &&Setting| {
@@ -115,7 +115,7 @@ impl Refusal {
     }
 }
 
-fn read(sources: Sources) -> (Loaded, Layers) {
+fn read(sources: Sources) -> (LoadedConfig, Layers) {
     let mut layers = Layers::lay(sources);
     layers.follow("lifetimes.session_idle", "lifetimes.session_ceiling");
     layers.follow("lifetimes.refresh_idle", "lifetimes.refresh_ceiling");
@@ -143,12 +143,12 @@ fn read(sources: Sources) -> (Loaded, Layers) {
         });
     }
     layers.refusals.extend(refusals);
-    (Loaded { config, lines }, layers)
+    (LoadedConfig { config, lines }, layers)
 }
 
 fn put_default(setting: &Setting, config: &mut Config) {
     let Some(default) = setting.default else { return };
-    let given = LocatedValue { raw: Raw::Text(default.to_owned()), origin: Origin::Default };
+    let given = LocatedValue { raw: RawValue::Text(default.to_owned()), origin: Origin::Default };
     setting.put(config, &given).expect("a test reads the default of every setting that has one");
 }
 
@@ -162,12 +162,12 @@ fn refusal(setting: &Setting, given: Option<&LocatedValue>, reason: &str) -> Ref
 /// Returns what may be quoted of a value that is not what it should be.
 ///
 /// A secret may be given under the wrong name: what looks like a URL is quoted without its password.
-fn quoted(setting: &Setting, raw: &Raw) -> Option<String> {
+fn quoted(setting: &Setting, raw: &RawValue) -> Option<String> {
     let value = match raw {
-        Raw::Text(text) => text.clone(),
-        Raw::Flag(flag) => flag.to_string(),
-        Raw::Number(number) => number.to_string(),
-        Raw::List(list) => list.join(","),
+        RawValue::Text(text) => text.clone(),
+        RawValue::Flag(flag) => flag.to_string(),
+        RawValue::Number(number) => number.to_string(),
+        RawValue::List(list) => list.join(","),
     };
     let may_be_quoted = !setting.is_secret() && !value.is_empty();
     may_be_quoted.then(|| mask::url(&value).chars().take(80).collect())

@@ -29,7 +29,7 @@ mod transport;
 
 pub use complaint::Complaint;
 pub use concerns::Concern;
-pub use document::{Document, Located};
+pub use document::{Document, DocumentValue};
 pub use effective::{
     Assurance, Config, Dns, Dpop, Geo, Keys, Lifetimes, Limits, Links, Log, Mail, Mtls, Operator,
     Outbound, PasskeyRules, PasswordRules, PerAddress, Registration, Screens, SecurityTxt, SignUp,
@@ -37,7 +37,7 @@ pub use effective::{
 };
 pub use file::{read_bytes, read_text, read_text_from, unreadable};
 pub use layers::{Flag, Sources};
-pub use loaded::{Line, Loaded, Survey};
+pub use loaded::{Line, LoadedConfig, Survey};
 pub use mask::SecretUrl;
 pub use origin::Origin;
 pub use refusal::Refusal;

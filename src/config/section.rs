@@ -1,7 +1,7 @@
 //! A table of a document: its keys are taken one by one, and those that are left are unknown.
 
 use super::{
-    Complaint, Located,
+    Complaint, DocumentValue,
     document::{Entry, Node},
     suggestion,
 };
@@ -41,8 +41,10 @@ impl Section {
     }
 
     /// The keys that have not been taken, from top to bottom.
-    pub fn keys(&self) -> impl Iterator<Item = Located<&str>> {
-        self.entries.iter().map(|entry| Located { value: entry.key.as_str(), line: entry.line })
+    pub fn keys(&self) -> impl Iterator<Item = DocumentValue<&str>> {
+        self.entries
+            .iter()
+            .map(|entry| DocumentValue { value: entry.key.as_str(), line: entry.line })
     }
 
     /// Returns whether the key is there and has not been taken.
@@ -59,32 +61,44 @@ impl Section {
     }
 
     /// Takes a text.
-    pub fn text(&mut self, key: &str, complaints: &mut Vec<Complaint>) -> Option<Located<String>> {
+    pub fn text(
+        &mut self,
+        key: &str,
+        complaints: &mut Vec<Complaint>,
+    ) -> Option<DocumentValue<String>> {
         let entry = self.take(key)?;
         match entry.node {
-            Node::Text(value) => Some(Located { value, line: entry.line }),
+            Node::Text(value) => Some(DocumentValue { value, line: entry.line }),
             other => self.wrong(key, "a text in quotes", &other).at(entry.line, complaints),
         }
     }
 
     /// Takes `true` or `false`.
-    pub fn flag(&mut self, key: &str, complaints: &mut Vec<Complaint>) -> Option<Located<bool>> {
+    pub fn flag(
+        &mut self,
+        key: &str,
+        complaints: &mut Vec<Complaint>,
+    ) -> Option<DocumentValue<bool>> {
         let entry = self.take(key)?;
         match entry.node {
-            Node::Flag(value) => Some(Located { value, line: entry.line }),
+            Node::Flag(value) => Some(DocumentValue { value, line: entry.line }),
             other => self.wrong(key, "true or false", &other).at(entry.line, complaints),
         }
     }
 
     /// Takes a whole number that is not negative.
-    pub fn number(&mut self, key: &str, complaints: &mut Vec<Complaint>) -> Option<Located<u64>> {
+    pub fn number(
+        &mut self,
+        key: &str,
+        complaints: &mut Vec<Complaint>,
+    ) -> Option<DocumentValue<u64>> {
         let entry = self.take(key)?;
         let number = match entry.node {
             Node::Number(number) => u64::try_from(number).ok(),
             _ => None,
         };
         match number {
-            Some(value) => Some(Located { value, line: entry.line }),
+            Some(value) => Some(DocumentValue { value, line: entry.line }),
             None => {
                 self.wrong(key, "a whole number, 0 or more", &entry.node).at(entry.line, complaints)
             }
@@ -96,20 +110,20 @@ impl Section {
         &mut self,
         key: &str,
         complaints: &mut Vec<Complaint>,
-    ) -> Option<Located<Vec<Located<String>>>> {
+    ) -> Option<DocumentValue<Vec<DocumentValue<String>>>> {
         const EXPECTED: &str = "a list of texts in quotes";
         let entry = self.take(key)?;
         let Node::List(list) = entry.node else {
             return self.wrong(key, EXPECTED, &entry.node).at(entry.line, complaints);
         };
         let mut texts = Vec::with_capacity(list.len());
-        for Located { value, line } in list {
+        for DocumentValue { value, line } in list {
             match value {
-                Node::Text(value) => texts.push(Located { value, line }),
+                Node::Text(value) => texts.push(DocumentValue { value, line }),
                 other => self.wrong_member(key, EXPECTED, &other).note(line, complaints),
             }
         }
-        Some(Located { value: texts, line: entry.line })
+        Some(DocumentValue { value: texts, line: entry.line })
     }
 
     /// Takes a table.
@@ -130,7 +144,7 @@ impl Section {
             return Vec::new();
         };
         let mut tables = Vec::with_capacity(list.len());
-        for Located { value, line } in list {
+        for DocumentValue { value, line } in list {
             match value {
                 Node::Table(entries) => tables.push(Self::new(self.name_of(key), line, entries)),
                 other => self.wrong_member(key, EXPECTED, &other).note(line, complaints),
@@ -144,10 +158,10 @@ impl Section {
         &mut self,
         key: &str,
         complaints: &mut Vec<Complaint>,
-    ) -> Option<Located<Value>> {
+    ) -> Option<DocumentValue<Value>> {
         let entry = self.take(key)?;
         let value = self.json(key, entry.node, entry.line, complaints)?;
-        Some(Located { value, line: entry.line })
+        Some(DocumentValue { value, line: entry.line })
     }
 
     /// Complains of every key that was not taken.
@@ -185,7 +199,8 @@ impl Section {
                 .wrong_member(key, "what JSON knows: write the date as a text in quotes", &node)
                 .at(line, complaints),
             Node::List(list) => {
-                let json = |node: Located<Node>| self.json(key, node.value, node.line, complaints);
+                let json =
+                    |node: DocumentValue<Node>| self.json(key, node.value, node.line, complaints);
                 Some(Value::Array(list.into_iter().filter_map(json).collect()))
             }
             Node::Table(entries) => {
@@ -204,21 +219,21 @@ impl Section {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    fn wrong(&self, key: &str, expected: &str, found: &Node) -> Wrong {
+    fn wrong(&self, key: &str, expected: &str, found: &Node) -> WrongType {
         let key = self.name_of(key);
-        Wrong(format!("`{key}` must be {expected}, found {}", found.kind()))
+        WrongType(format!("`{key}` must be {expected}, found {}", found.kind()))
     }
 
-    fn wrong_member(&self, key: &str, expected: &str, found: &Node) -> Wrong {
+    fn wrong_member(&self, key: &str, expected: &str, found: &Node) -> WrongType {
         let key = self.name_of(key);
-        Wrong(format!("`{key}` must be {expected}, found {} in it", found.kind()))
+        WrongType(format!("`{key}` must be {expected}, found {} in it", found.kind()))
     }
 }
 
 /// A value of the wrong type, still without its line.
-struct Wrong(String);
+struct WrongType(String);
 
-impl Wrong {
+impl WrongType {
     fn note(self, line: usize, complaints: &mut Vec<Complaint>) {
         complaints.push(Complaint::new(line, self.0));
     }

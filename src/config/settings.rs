@@ -4,7 +4,7 @@
 
 use super::{
     Attestation, BreachCheck, Config, MailTransport, Mailbox, SecretUrl, SmsTransport,
-    form::{self, Parsed},
+    form::{self, ParseResult},
     layers::LocatedValue,
     mask,
 };
@@ -54,7 +54,7 @@ pub(super) enum Form {
 type Field<T> = fn(&mut Config) -> &mut T;
 
 /// Reads a text and puts it where it belongs.
-type Reader = fn(&mut Config, String) -> Parsed<()>;
+type Reader = fn(&mut Config, String) -> ParseResult<()>;
 
 /// How much of a value may be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Setting {
     }
 
     /// Reads a value, puts it into the configuration, and returns as much of it as may be shown.
-    pub(super) fn put(&self, config: &mut Config, given: &LocatedValue) -> Parsed<Value> {
+    pub(super) fn put(&self, config: &mut Config, given: &LocatedValue) -> ParseResult<Value> {
         let shown = |text: &str| Value::from(mask::text(self, text));
         Ok(match self.form {
             Flag(field) => land(field(config), form::flag(given)?).to_owned().into(),

@@ -1,6 +1,6 @@
 //! How mail and SMS are sent, and where leaked passwords are looked up.
 
-use super::form::{self, Parsed};
+use super::form::{self, ParseResult};
 use crate::domain::Secret;
 use std::path::PathBuf;
 use url::Url;
@@ -65,7 +65,7 @@ pub enum Attestation {
 }
 
 impl Attestation {
-    pub(super) fn parse(text: &str) -> Parsed<Self> {
+    pub(super) fn parse(text: &str) -> ParseResult<Self> {
         match text.split_once(':') {
             None if text == "off" => Ok(Self::Off),
             Some(("file", _)) => form::file_url(text).map(Self::File),
@@ -82,7 +82,7 @@ pub struct Mailbox {
 }
 
 impl MailTransport {
-    pub(super) fn parse(text: &str) -> Parsed<Self> {
+    pub(super) fn parse(text: &str) -> ParseResult<Self> {
         match text.split_once(':') {
             None if text == "log" => Ok(Self::Log),
             Some(("file", _)) => form::file_url(text).map(Self::Folder),
@@ -93,7 +93,7 @@ impl MailTransport {
 }
 
 impl Smtp {
-    fn parse(text: &str) -> Parsed<Self> {
+    fn parse(text: &str) -> ParseResult<Self> {
         let malformed = || {
             "is not a URL like smtps://user:password@mail.example.com; what is special in the \
              password is written percent-encoded"
@@ -122,7 +122,7 @@ impl Smtp {
 
 impl SmsTransport {
     /// A bearer secret may also be in the URL, before the host.
-    pub(super) fn parse(text: &str) -> Parsed<Self> {
+    pub(super) fn parse(text: &str) -> ParseResult<Self> {
         match text.split_once(':') {
             None if text == "log" => Ok(Self::Log),
             Some(("file", _)) => form::file_url(text).map(Self::Folder),
@@ -141,7 +141,7 @@ impl SmsTransport {
 }
 
 impl BreachCheck {
-    pub(super) fn parse(text: &str) -> Parsed<Self> {
+    pub(super) fn parse(text: &str) -> ParseResult<Self> {
         match text.split_once(':') {
             None if text == "off" => Ok(Self::Off),
             Some(("file", _)) => form::file_url(text).map(Self::File),
@@ -153,7 +153,7 @@ impl BreachCheck {
 
 impl Mailbox {
     /// Reads `Example ID <id@example.com>` or the address alone.
-    pub(super) fn parse(text: &str) -> Parsed<Self> {
+    pub(super) fn parse(text: &str) -> ParseResult<Self> {
         let (name, address) = match text.split_once('<') {
             None => ("", text.trim()),
             Some((name, rest)) => match rest.trim_end().strip_suffix('>') {

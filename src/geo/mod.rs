@@ -24,7 +24,7 @@ pub const LARGEST_FILE: u64 = 512 * 1024 * 1024;
 pub const OLDEST: Duration = Duration::from_hours(365 * 24);
 
 /// A database that can be used.
-pub struct Loaded {
+pub struct LoadedDatabase {
     reader: Reader<Vec<u8>>,
     pub built_at: Timestamp,
 }
@@ -46,7 +46,7 @@ pub enum GeoFault {
 #[derive(Default)]
 pub struct GeoDatabase {
     path: Option<PathBuf>,
-    loaded: RwLock<Option<Arc<Loaded>>>,
+    loaded: RwLock<Option<Arc<LoadedDatabase>>>,
 }
 
 impl GeoDatabase {
@@ -88,7 +88,7 @@ impl GeoDatabase {
     }
 }
 
-impl Loaded {
+impl LoadedDatabase {
     /// Looks an address up; what is broken there is as if it were not there.
     fn record(&self, address: IpAddr) -> Option<CityRecord> {
         let found = self.reader.lookup(address.to_canonical());
@@ -102,7 +102,7 @@ fn source(fault: &GeoFault) -> Option<String> {
 }
 
 /// Reads a database, if it can be used at this time.
-pub fn load(path: &Path, now: Timestamp) -> Result<Loaded, GeoFault> {
+pub fn load(path: &Path, now: Timestamp) -> Result<LoadedDatabase, GeoFault> {
     let file = File::open(path)?;
     if file.metadata()?.len() > LARGEST_FILE {
         return Err(GeoFault::TooLarge);
@@ -124,7 +124,7 @@ pub fn load(path: &Path, now: Timestamp) -> Result<Loaded, GeoFault> {
         let found = reader.lookup(address).and_then(|found| found.decode::<CityRecord>());
         found.map_err(GeoFault::Malformed)?;
     }
-    Ok(Loaded { reader, built_at })
+    Ok(LoadedDatabase { reader, built_at })
 }
 
 #[cfg(test)]

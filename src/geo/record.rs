@@ -12,15 +12,15 @@ const LONGEST_NAME: usize = 64;
 #[derive(Default, Deserialize)]
 pub(super) struct CityRecord {
     #[serde(default)]
-    city: Named,
+    city: NamedPlace,
     #[serde(default)]
-    country: Named,
+    country: NamedPlace,
     #[serde(default)]
     location: Location,
 }
 
 #[derive(Default, Deserialize)]
-struct Named {
+struct NamedPlace {
     #[serde(default)]
     names: Names,
 }
@@ -56,7 +56,7 @@ impl CityRecord {
     }
 }
 
-impl Named {
+impl NamedPlace {
     /// Its name in this language, or in English.
     fn in_words(&self, locale: Locale) -> Option<String> {
         let Names { en, pt } = &self.names;

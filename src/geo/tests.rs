@@ -9,16 +9,16 @@ const BUILT: u64 = 1_799_000_000;
 const DAY: u64 = 24 * 60 * 60;
 
 /// A folder with one file.
-struct Written {
+struct DatabaseFile {
     _folder: tempfile::TempDir,
     path: PathBuf,
 }
 
-fn written(content: &[u8]) -> Written {
+fn written(content: &[u8]) -> DatabaseFile {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("city.mmdb");
     std::fs::write(&path, content).unwrap();
-    Written { _folder: folder, path }
+    DatabaseFile { _folder: folder, path }
 }
 
 fn usual() -> Vec<u8> {

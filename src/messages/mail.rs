@@ -5,7 +5,7 @@ use super::{
     installation::Installation,
     mailbox::{Mailbox, SentMessage},
     rendered_mail::RenderedMail,
-    smtp::{Envelope, Reached, SmtpSender},
+    smtp::{ConnectionSecurity, Envelope, SmtpSender},
 };
 use crate::{
     actors::{Courier, DeliveryFailure, DeliveryFuture, OutboxMessage},
@@ -51,7 +51,7 @@ pub(super) struct MailCourier {
 }
 
 /// What a courier is built from, whatever it carries.
-pub(super) struct Shared<'a> {
+pub(super) struct CourierDependencies<'a> {
     pub(super) mailbox: Option<Arc<Mailbox>>,
     pub(super) installation: Arc<Installation>,
     pub(super) clock: Arc<dyn Clock>,
@@ -64,7 +64,10 @@ pub(super) struct Shared<'a> {
 impl MailCourier {
     /// Carries mails by the transport that was configured, or into the mailbox alone; `None` where
     /// there is neither.
-    pub(super) fn new(given: &config::Mail, shared: &Shared<'_>) -> Result<Option<Self>, String> {
+    pub(super) fn new(
+        given: &config::Mail,
+        shared: &CourierDependencies<'_>,
+    ) -> Result<Option<Self>, String> {
         let sender = match given.transport.clone() {
             Some(MailTransport::Smtp(server)) => {
                 let resolver = shared.resolver.clone();
@@ -87,7 +90,7 @@ impl MailCourier {
     }
 
     /// Connects to the mail server without sending; `None` where there is none to connect to.
-    pub(super) async fn reach(&self) -> Option<Result<Reached, String>> {
+    pub(super) async fn reach(&self) -> Option<Result<ConnectionSecurity, String>> {
         match &self.sender {
             Sender::Smtp(sender) => Some(sender.reach().await),
             Sender::Folder(_) | Sender::Log | Sender::Kept => None,

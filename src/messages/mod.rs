@@ -18,7 +18,7 @@ mod smtp;
 mod undelivered;
 
 pub use mailbox::{Mailbox, SentMessage};
-pub use smtp::Reached;
+pub use smtp::ConnectionSecurity;
 
 use crate::{
     actors::{Courier, Couriers, DeliveryFailure},
@@ -30,7 +30,7 @@ use crate::{
     outbound::DnsResolver,
 };
 use installation::Installation;
-use mail::{MailCourier, Shared};
+use mail::{CourierDependencies, MailCourier};
 use sms::SmsCourier;
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl Messages {
         });
         let extra_ca = extra_ca.transpose()?;
         let installation = Arc::new(Installation::default());
-        let shared = Shared {
+        let shared = CourierDependencies {
             mailbox: mailbox.clone(),
             installation: installation.clone(),
             clock,
@@ -81,7 +81,7 @@ impl Messages {
     pub fn in_mailbox(clock: Arc<dyn Clock>) -> Self {
         let mailbox = Mailbox::new(clock.clone());
         let installation = Arc::new(Installation::default());
-        let shared = Shared {
+        let shared = CourierDependencies {
             mailbox: Some(mailbox.clone()),
             installation: installation.clone(),
             clock,
@@ -127,7 +127,7 @@ impl Messages {
     }
 
     /// Connects to the mail server without sending; `None` where there is none to connect to.
-    pub async fn reach_mail_server(&self) -> Option<Result<Reached, String>> {
+    pub async fn reach_mail_server(&self) -> Option<Result<ConnectionSecurity, String>> {
         self.mail.as_ref()?.reach().await
     }
 

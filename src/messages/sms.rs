@@ -3,7 +3,7 @@
 use super::{
     folder,
     installation::Installation,
-    mail::Shared,
+    mail::CourierDependencies,
     mailbox::{Mailbox, SentMessage},
     undelivered::causes,
 };
@@ -14,7 +14,7 @@ use crate::{
         Secret,
         message::{self, Sms, SmsContent},
     },
-    outbound::{Outbound, Policy, Request},
+    outbound::{OutboundClient, Policy, Request},
     wording::Wording,
 };
 use fluent_bundle::FluentArgs;
@@ -44,7 +44,7 @@ enum Sender {
 }
 
 struct Gateway {
-    outbound: Outbound,
+    outbound: OutboundClient,
     url: Url,
     /// The `Authorization` header.
     bearer: Option<HeaderValue>,
@@ -63,7 +63,7 @@ impl SmsCourier {
     /// there is neither.
     pub(super) fn new(
         given: &config::Sms,
-        shared: &Shared<'_>,
+        shared: &CourierDependencies<'_>,
         allow_private_networks: bool,
     ) -> Result<Option<Self>, String> {
         let sender = match given.transport.clone() {
@@ -74,7 +74,7 @@ impl SmsCourier {
                     time_limit: TIME_LIMIT,
                     size_limit: SIZE_LIMIT,
                 };
-                let outbound = Outbound::new(policy, shared.resolver.clone());
+                let outbound = OutboundClient::new(policy, shared.resolver.clone());
                 let outbound = outbound.map_err(|error| causes(&error))?;
                 let bearer = secret.as_ref().map(bearer).transpose()?;
                 Sender::Post(Box::new(Gateway { outbound, url, bearer }))

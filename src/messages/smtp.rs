@@ -85,7 +85,7 @@ pub(super) struct Envelope<'a> {
 
 /// How a server was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reached {
+pub struct ConnectionSecurity {
     pub encrypted: bool,
     pub authenticated: bool,
 }
@@ -241,7 +241,7 @@ impl SmtpSender {
     }
 
     /// Connects and authenticates as for a mail, and sends none.
-    pub(super) async fn reach(&self) -> Result<Reached, String> {
+    pub(super) async fn reach(&self) -> Result<ConnectionSecurity, String> {
         let reached = timeout(CONNECT_TIMEOUT, self.connect()).await;
         let reached = reached.map_err(|_elapsed| "no answer in time".to_owned())?;
         let mut connection = reached.map_err(|fault| match fault {
@@ -250,7 +250,7 @@ impl SmtpSender {
         })?;
         let encrypted = self.server.implicit_tls || connection.is_encrypted();
         let _ = timeout(ACCEPT_TIMEOUT, connection.quit()).await;
-        Ok(Reached { encrypted, authenticated: self.server.credentials.is_some() })
+        Ok(ConnectionSecurity { encrypted, authenticated: self.server.credentials.is_some() })
     }
 }
 

@@ -44,7 +44,7 @@ impl Default for Policy {
 }
 
 /// Calls servers on the internet, and none inside our own network.
-pub struct Outbound {
+pub struct OutboundClient {
     allow_private_networks: bool,
     time_limit: Duration,
     size_limit: usize,
@@ -52,7 +52,7 @@ pub struct Outbound {
     resolver: Arc<dyn Resolver>,
 }
 
-impl Outbound {
+impl OutboundClient {
     pub fn new(policy: Policy, resolver: Arc<dyn Resolver>) -> Result<Self, TrustError> {
         let Policy { allow_private_networks, extra_ca, time_limit, size_limit } = policy;
         let tls = tls::connector(extra_ca.as_deref())?;

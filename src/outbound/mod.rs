@@ -24,9 +24,9 @@ mod tls;
 mod txt;
 
 pub use address::is_public;
-pub use client::{MayConnect, Outbound, Policy};
+pub use client::{MayConnect, OutboundClient, Policy};
 pub use error::{OutboundError, TrustError};
 pub use request::{Request, Response};
 pub use resolver::{Addresses, DnsResolver, Resolver};
 pub use share::{Share, Shares};
-pub use txt::{TxtAnswer, TxtAnswering, TxtResolver};
+pub use txt::{TxtAnswer, TxtAnswerFuture, TxtResolver};

@@ -56,11 +56,11 @@ const RESOLV_CONF: &str = "/etc/resolv.conf";
 pub struct DnsResolver {
     /// Those of the system where there is none.
     servers: Vec<SocketAddr>,
-    current: Mutex<Option<Current>>,
+    current: Mutex<Option<CachedNames>>,
 }
 
 /// What was made of the system's files, and when they had been written.
-struct Current {
+struct CachedNames {
     written: [Option<SystemTime>; 2],
     names: Arc<Names>,
 }
@@ -91,7 +91,7 @@ impl DnsResolver {
             return Ok(current.names.clone());
         }
         let names = Arc::new(Names::new(&self.servers)?);
-        *current = Some(Current { written, names: names.clone() });
+        *current = Some(CachedNames { written, names: names.clone() });
         Ok(names)
     }
 }

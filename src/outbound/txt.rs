@@ -29,16 +29,16 @@ pub enum TxtAnswer {
 }
 
 /// Such an answer, once it is known.
-pub type TxtAnswering<'a> = Pin<Box<dyn Future<Output = TxtAnswer> + Send + 'a>>;
+pub type TxtAnswerFuture<'a> = Pin<Box<dyn Future<Output = TxtAnswer> + Send + 'a>>;
 
 /// Finds TXT records.
 pub trait TxtResolver: Send + Sync {
     /// Asks for those of a name that is complete as it stands.
-    fn txt_of<'a>(&'a self, name: &'a str) -> TxtAnswering<'a>;
+    fn txt_of<'a>(&'a self, name: &'a str) -> TxtAnswerFuture<'a>;
 }
 
 impl TxtResolver for DnsResolver {
-    fn txt_of<'a>(&'a self, name: &'a str) -> TxtAnswering<'a> {
+    fn txt_of<'a>(&'a self, name: &'a str) -> TxtAnswerFuture<'a> {
         Box::pin(async move {
             let found = timeout(DEADLINE, self.ask_txt(name)).await;
             match found {

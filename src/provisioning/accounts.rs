@@ -5,7 +5,7 @@ use super::{
     table::{Reading, Table},
 };
 use crate::{
-    config::{Located, Section},
+    config::{DocumentValue, Section},
     crypto::{decode_base32, password},
     domain::{
         Secret, Timestamp,
@@ -87,7 +87,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<P
 
 /// Reads an address as it is written and as it is found.
 fn email(table: &mut Table<'_>) -> Option<(String, String)> {
-    let Located { value, line } = table.text("email")?;
+    let DocumentValue { value, line } = table.text("email")?;
     if let Some(address) = normalise_email(&value) {
         table.reading.once("account", &address, line);
         return Some((value.trim().to_owned(), address));
@@ -129,7 +129,7 @@ fn postal_address(name: &str, table: &mut Table<'_>) -> Option<Value> {
 /// Reads a password, in clear or hashed; no complaint repeats any of it.
 fn password(table: &mut Table<'_>) -> Option<PasswordEntry> {
     const KEY: &str = "password";
-    let Located { value, line } = table.text(KEY)?;
+    let DocumentValue { value, line } = table.text(KEY)?;
     let wrong = if is_hash(&value) {
         match password::check(&value) {
             Ok(()) => return Some(PasswordEntry::Hashed(PasswordHash::new(value))),
@@ -159,7 +159,7 @@ fn is_hash(text: &str) -> bool {
 
 fn totp_secret(table: &mut Table<'_>) -> Option<Secret> {
     const KEY: &str = "totp_secret";
-    let Located { value, line } = table.text(KEY)?;
+    let DocumentValue { value, line } = table.text(KEY)?;
     let wrong = match decode_base32(&value) {
         Some(secret) if TOTP_LENGTHS.contains(&secret.expose().len()) => return Some(secret),
         Some(_) => format!(
@@ -183,7 +183,7 @@ fn memberships(sections: Vec<Section>, account: &mut Table<'_>) -> Vec<Membershi
         let roles = table.texts("roles").unwrap_or_default();
         let enabled = table.flag("enabled").unwrap_or(true);
         table.finish();
-        let Some(Located { value: organization, line }) = organization else { continue };
+        let Some(DocumentValue { value: organization, line }) = organization else { continue };
         if let Some(before) = named.insert(organization.clone(), line) {
             let wrong = format!("is the organization of line {before} too");
             account.complain_of("memberships.organization", line, &wrong);

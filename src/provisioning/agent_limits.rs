@@ -3,7 +3,7 @@
 
 use super::table::{Reading, Table};
 use crate::{
-    config::{Located, Section},
+    config::{DocumentValue, Section},
     domain::{
         Timestamp,
         authorization_details::Fixed,
@@ -24,7 +24,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<AgentLimit
 }
 
 fn expires_at(table: &mut Table<'_>) -> Option<Timestamp> {
-    let Located { value, line } = table.text("expires_at")?;
+    let DocumentValue { value, line } = table.text("expires_at")?;
     let at = Timestamp::from_rfc3339(&value);
     if at.is_none() {
         table.complain_of("expires_at", line, "is no time as in \"2027-01-31T00:00:00Z\"");
@@ -40,7 +40,7 @@ fn limit(section: Section, agent: &mut Table<'_>) -> Option<DailyLimit> {
     let per_day = table.text("per_day");
     let unit = (table.text("unit"), table.text("of"));
     let amount = per_day.as_ref().and_then(|one| Fixed::parse(&one.value));
-    if let (Some(Located { line, .. }), None) = (&per_day, amount) {
+    if let (Some(DocumentValue { line, .. }), None) = (&per_day, amount) {
         table.complain_of(
             "per_day",
             *line,
@@ -50,7 +50,7 @@ fn limit(section: Section, agent: &mut Table<'_>) -> Option<DailyLimit> {
     let unit = match unit {
         (None, None) => None,
         (Some(member), Some(is)) => Some(Unit { member: member.value, is: is.value }),
-        (Some(Located { line, .. }), None) | (None, Some(Located { line, .. })) => {
+        (Some(DocumentValue { line, .. }), None) | (None, Some(DocumentValue { line, .. })) => {
             table.complain_of("unit", line, "goes with `of`, and `of` with it");
             None
         }

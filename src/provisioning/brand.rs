@@ -2,7 +2,7 @@
 
 use super::table::{Reading, Table};
 use crate::{
-    config::{Located, Section},
+    config::{DocumentValue, Section},
     domain::{
         brand::{Colour, Draft, Texts},
         is_hidden,
@@ -25,7 +25,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Draft {
 }
 
 fn colour(table: &mut Table<'_>) -> Option<Colour> {
-    let Located { value, line } = table.text("colour")?;
+    let DocumentValue { value, line } = table.text("colour")?;
     let colour = Colour::parse(&value);
     if let Err(why) = colour {
         table.complain_of("colour", line, &format!("is none: {why}"));
@@ -35,7 +35,7 @@ fn colour(table: &mut Table<'_>) -> Option<Colour> {
 
 /// Takes a picture that is written there, as an export has it, or reads the file that is named, as it is now.
 fn logo(table: &mut Table<'_>) -> Option<Picture> {
-    let Located { value, line } = table.text("logo")?;
+    let DocumentValue { value, line } = table.text("logo")?;
     table.reading.logos += 1;
     if table.reading.logos > MOST_LOGOS {
         table.complain_of("logo", line, &format!("is one of more than {MOST_LOGOS} logos"));
@@ -48,7 +48,7 @@ fn logo(table: &mut Table<'_>) -> Option<Picture> {
         }
         return picture.ok();
     }
-    table.named_file("logo", Located { value, line }, LARGEST, |bytes| {
+    table.named_file("logo", DocumentValue { value, line }, LARGEST, |bytes| {
         Picture::of_any(bytes).map_err(|fault| fault.to_string())
     })
 }
@@ -64,7 +64,7 @@ fn text(table: &mut Table<'_>) -> Option<Texts> {
 }
 
 fn sentence(table: &mut Table<'_>, key: &'static str) -> Option<String> {
-    let Located { value, line } = table.text(key)?;
+    let DocumentValue { value, line } = table.text(key)?;
     let wrong = if value.trim().is_empty() {
         "must not be empty".to_owned()
     } else if value.chars().count() > LONGEST_TEXT {

@@ -6,7 +6,7 @@ use super::{
     table::{Reading, Table},
 };
 use crate::{
-    config::{Located, Section},
+    config::{DocumentValue, Section},
     domain::{
         Fingerprint,
         client::{AgentLimits, Bond, ClientMetadata, Draft, Profile, Refusal},
@@ -40,10 +40,11 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     let mut table = Table::new("client", section, reading);
     table.demand(&["client_id"]);
     let client_id = table.text("client_id");
-    if let Some(Located { value, line }) = &client_id {
+    if let Some(DocumentValue { value, line }) = &client_id {
         table.reading.once("client", value, *line);
     }
-    let texts = |list: Vec<Located<String>>| list.into_iter().map(|text| text.value).collect();
+    let texts =
+        |list: Vec<DocumentValue<String>>| list.into_iter().map(|text| text.value).collect();
     let enabled = table.flag("enabled");
     let mut draft = Draft {
         secret: secret(&mut table),
@@ -59,7 +60,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
         ..Draft::default()
     };
     for name in table.keys().into_iter().filter(|name| ClientMetadata::is_known(name)) {
-        if let Some(Located { value, .. }) = table.json(&name) {
+        if let Some(DocumentValue { value, .. }) = table.json(&name) {
             // TOML has no null: an empty ceiling is how one is lifted.
             let lifted = name == "scope" && value.as_str() == Some("");
             draft.metadata.insert(name, if lifted { Value::Null } else { value });
@@ -97,7 +98,7 @@ fn agent(table: &mut Table<'_>) -> Option<AgentLimits> {
 /// Reads a secret and keeps its fingerprint alone.
 fn secret(table: &mut Table<'_>) -> Option<Fingerprint> {
     const KEY: &str = "client_secret";
-    let Located { value, line } = table.text(KEY)?;
+    let DocumentValue { value, line } = table.text(KEY)?;
     let wrong = if value.chars().any(char::is_control) {
         "contains a control character".to_owned()
     } else {
@@ -114,7 +115,7 @@ fn secret(table: &mut Table<'_>) -> Option<Fingerprint> {
 /// Reads the profile a client is bound to; an empty text binds it to none.
 fn profile(table: &mut Table<'_>) -> Option<Bond> {
     const KEY: &str = "require_profile";
-    let Located { value, line } = table.text(KEY)?;
+    let DocumentValue { value, line } = table.text(KEY)?;
     if value.is_empty() {
         return Some(Bond::Free);
     }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     actors::HydrateError,
-    config::{Located, Section},
+    config::{DocumentValue, Section},
     crypto::{Vault, open_client_secret},
     domain::{
         Machine as _, Secret,
@@ -78,7 +78,7 @@ fn entry(mut table: Table<'_>, slug: Option<&str>) -> Option<Declared<Connection
         company: table.text("company").map(|company| Some(company.value)),
         roles,
     };
-    let Some(Located { value: name, line }) = name else {
+    let Some(DocumentValue { value: name, line }) = name else {
         table.finish();
         return None;
     };
@@ -90,7 +90,7 @@ fn entry(mut table: Table<'_>, slug: Option<&str>) -> Option<Declared<Connection
 }
 
 fn kind(table: &mut Table<'_>) -> Option<Kind> {
-    let Located { value, line } = table.text("kind")?;
+    let DocumentValue { value, line } = table.text("kind")?;
     let kind = Kind::by_name(&value);
     match (kind, value.as_str()) {
         (Some(_), _) => {}

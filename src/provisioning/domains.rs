@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     actors::HydrateError,
-    config::{Located, Section},
+    config::{DocumentValue, Section},
     domain::{
         DomainName, Timestamp,
         domain_claim::{
@@ -40,13 +40,14 @@ pub(super) fn read(sections: Vec<Section>, slug: Option<&str>, reading: &mut Rea
         let mut table = Table::new("organization.domain", section, reading);
         table.demand(&["domain"]);
         let text = table.text("domain");
-        let parsed = text.and_then(|Located { value, line }| match DomainName::parse(&value) {
-            Ok(domain) => Some((domain, line)),
-            Err(why) => {
-                table.complain_of("domain", line, &format!("`{}` {why}", excerpt(&value)));
-                None
-            }
-        });
+        let parsed =
+            text.and_then(|DocumentValue { value, line }| match DomainName::parse(&value) {
+                Ok(domain) => Some((domain, line)),
+                Err(why) => {
+                    table.complain_of("domain", line, &format!("`{}` {why}", excerpt(&value)));
+                    None
+                }
+            });
         let lines = table.finish();
         if let (Some((domain, line)), Some(slug)) = (parsed, slug) {
             reading.once("domain", &format!("{domain} of {slug}"), line);

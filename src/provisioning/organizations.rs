@@ -6,7 +6,7 @@ use super::{
     table::{Reading, Table},
 };
 use crate::{
-    config::{Located, Section},
+    config::{DocumentValue, Section},
     domain::{
         assurance::Acr,
         export::MADE_BY_DIRECTORY,
@@ -36,7 +36,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     let connections = table.tables(CONNECTIONS);
     let section = table.table("brand");
     let brand = section.map(|section| brand::read(section, table.reading));
-    if let Some(Located { value, line }) = &slug {
+    if let Some(DocumentValue { value, line }) = &slug {
         table.reading.once("organization", value, *line);
     }
     let named = slug.as_ref().map(|slug| slug.value.as_str());
@@ -62,7 +62,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
 
 /// Takes what a person must have proved before tokens speak for the organization.
 fn required_acr(table: &mut Table<'_>) -> Option<Acr> {
-    let Located { value, line } = table.text("required_acr")?;
+    let DocumentValue { value, line } = table.text("required_acr")?;
     let acr = Acr::by_name(&value);
     if acr.is_none() {
         let known = Acr::ALL.map(Acr::name).join(", ");
@@ -81,7 +81,7 @@ fn roles(sections: Vec<Section>, organization: &mut Table<'_>) -> Vec<Role> {
         let permissions = table.permissions(PERMISSIONS).unwrap_or_default();
         let by_directory = table.made_by(MADE_BY_DIRECTORY);
         table.finish();
-        let Some(Located { value: name, line }) = name else { continue };
+        let Some(DocumentValue { value: name, line }) = name else { continue };
         if let Some(before) = named.insert(name.clone(), line) {
             let wrong = format!("is the name of the role on line {before} too");
             organization.complain_of("role.name", line, &wrong);

@@ -5,7 +5,7 @@ use super::{
     table::{Reading, Table, excerpt},
 };
 use crate::{
-    config::{Located, Section},
+    config::{DocumentValue, Section},
     domain::{
         authority::Permission,
         authorization_details::{Shrinks, SubsetRules, Texts},
@@ -24,14 +24,14 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     let identifier = table.text("identifier");
     let name = table.name("name");
     let scopes = table.permissions(SCOPES);
-    for Located { value, line } in scopes.iter().flatten() {
+    for DocumentValue { value, line } in scopes.iter().flatten() {
         table.reading.once("scope", value.as_str(), *line);
     }
     let sections = table.tables(DETAILS);
     let details = sections.map(|sections| {
         sections.into_iter().filter_map(|section| detail(section, &mut table)).collect()
     });
-    if let Some(Located { value, line }) = &identifier {
+    if let Some(DocumentValue { value, line }) = &identifier {
         table.reading.once("resource", value, *line);
     }
     let lines = table.finish();
@@ -62,7 +62,7 @@ fn detail(section: Section, resource: &mut Table<'_>) -> Option<DetailType> {
 
 /// A JSON Schema is an object, or says yes or no to everything.
 fn schema(table: &mut Table<'_>) -> Option<Value> {
-    let Located { value, line } = table.json("schema")?;
+    let DocumentValue { value, line } = table.json("schema")?;
     if value.is_object() || value.is_boolean() {
         return Some(value);
     }
@@ -71,7 +71,7 @@ fn schema(table: &mut Table<'_>) -> Option<Value> {
 }
 
 fn permission(table: &mut Table<'_>) -> Option<Permission> {
-    let Located { value, line } = table.text("permission")?;
+    let DocumentValue { value, line } = table.text("permission")?;
     match Permission::parse(&value) {
         Ok(permission) => Some(permission),
         Err(why) => {
@@ -84,7 +84,9 @@ fn permission(table: &mut Table<'_>) -> Option<Permission> {
 
 /// Takes how members may shrink; those inside others are tables inside tables.
 fn subset(table: &mut Table<'_>) -> SubsetRules {
-    let Some(Located { value, line }) = table.json("subset") else { return SubsetRules::default() };
+    let Some(DocumentValue { value, line }) = table.json("subset") else {
+        return SubsetRules::default();
+    };
     let mut rules = Vec::new();
     if flatten("", &value, &mut rules).is_none() {
         let wrong = "must be a table in which each member is `at_most` or `subset`";

@@ -6,7 +6,7 @@ use super::{
     lines::{Declared, Lines},
 };
 use crate::{
-    config::{Complaint, Located, Section, read_bytes},
+    config::{Complaint, DocumentValue, Section, read_bytes},
     domain::authority::Permission,
 };
 use std::{
@@ -85,7 +85,7 @@ impl<'a> Table<'a> {
         self.section.demand(keys, &mut self.reading.complaints);
     }
 
-    pub(super) fn text(&mut self, key: &'static str) -> Option<Located<String>> {
+    pub(super) fn text(&mut self, key: &'static str) -> Option<DocumentValue<String>> {
         let text = self.section.text(key, &mut self.reading.complaints)?;
         self.lines.note_field(key, text.line);
         Some(text)
@@ -93,7 +93,7 @@ impl<'a> Table<'a> {
 
     /// Takes a name for people.
     pub(super) fn name(&mut self, key: &'static str) -> Option<String> {
-        let Located { value, line } = self.text(key)?;
+        let DocumentValue { value, line } = self.text(key)?;
         let Some(wrong) = wrong_name(&value) else { return Some(value) };
         self.complain_of(key, line, &wrong);
         None
@@ -105,8 +105,9 @@ impl<'a> Table<'a> {
         Some(flag.value)
     }
 
-    pub(super) fn texts(&mut self, key: &'static str) -> Option<Vec<Located<String>>> {
-        let Located { value, line } = self.section.texts(key, &mut self.reading.complaints)?;
+    pub(super) fn texts(&mut self, key: &'static str) -> Option<Vec<DocumentValue<String>>> {
+        let DocumentValue { value, line } =
+            self.section.texts(key, &mut self.reading.complaints)?;
         self.lines.note_field(key, line);
         if !self.is_bounded(key, line, value.len()) {
             return None;
@@ -120,7 +121,7 @@ impl<'a> Table<'a> {
     /// Takes who made it, beside the operator; there is one that it can be.
     pub(super) fn made_by(&mut self, maker: &str) -> bool {
         const KEY: &str = "made_by";
-        let Some(Located { value, line }) = self.text(KEY) else { return false };
+        let Some(DocumentValue { value, line }) = self.text(KEY) else { return false };
         if value != maker {
             self.complain_of(KEY, line, &format!("must be `{maker}`, or be left out"));
         }
@@ -128,11 +129,14 @@ impl<'a> Table<'a> {
     }
 
     /// Takes a list of permissions, each with its line.
-    pub(super) fn permissions(&mut self, key: &'static str) -> Option<Vec<Located<Permission>>> {
+    pub(super) fn permissions(
+        &mut self,
+        key: &'static str,
+    ) -> Option<Vec<DocumentValue<Permission>>> {
         let mut permissions = Vec::new();
-        for Located { value, line } in self.texts(key)? {
+        for DocumentValue { value, line } in self.texts(key)? {
             match Permission::parse(&value) {
-                Ok(value) => permissions.push(Located { value, line }),
+                Ok(value) => permissions.push(DocumentValue { value, line }),
                 Err(why) => {
                     let value = excerpt(&value);
                     self.complain_of(key, line, &format!("contains `{value}`: {why}"));
@@ -151,7 +155,7 @@ impl<'a> Table<'a> {
     }
 
     /// Takes a whole number that is not negative.
-    pub(super) fn number(&mut self, key: &'static str) -> Option<Located<u64>> {
+    pub(super) fn number(&mut self, key: &'static str) -> Option<DocumentValue<u64>> {
         let number = self.section.number(key, &mut self.reading.complaints)?;
         self.lines.note_field(key, number.line);
         Some(number)
@@ -165,7 +169,7 @@ impl<'a> Table<'a> {
     }
 
     /// Takes whatever is there, as JSON.
-    pub(super) fn json(&mut self, key: &str) -> Option<Located<serde_json::Value>> {
+    pub(super) fn json(&mut self, key: &str) -> Option<DocumentValue<serde_json::Value>> {
         let value = self.section.value_as_json(key, &mut self.reading.complaints)?;
         self.lines.note_field(key, value.line);
         Some(value)
@@ -184,11 +188,11 @@ impl<'a> Table<'a> {
     pub(super) fn named_file<T>(
         &mut self,
         key: &str,
-        named: Located<String>,
+        named: DocumentValue<String>,
         largest: usize,
         make: impl FnOnce(Vec<u8>) -> Result<T, String>,
     ) -> Option<T> {
-        let Located { value, line } = named;
+        let DocumentValue { value, line } = named;
         let Some(folder) = &self.reading.folder else {
             self.complain_of(key, line, "names a file, and there is no folder to look in");
             return None;

@@ -16,7 +16,7 @@ use crate::{
         flows::steps::Steps, limits::pace::Rates,
     },
     messages::Messages,
-    outbound::{DnsResolver, Outbound, Policy, TxtResolver},
+    outbound::{DnsResolver, OutboundClient, Policy, TxtResolver},
     store::{FaultInjection, NothingFails},
     transport::{ConnectionLimits, DrainLimits, TlsIdentity},
     upstream::Upstreams,
@@ -97,7 +97,7 @@ pub struct RuntimeOptions {
     /// Whose software statements count.
     pub statement_issuers: Option<Arc<StatementIssuers>>,
     /// What calls servers whose URLs clients have registered.
-    pub outbound: Arc<Outbound>,
+    pub outbound: Arc<OutboundClient>,
     /// What speaks to other providers.
     pub upstreams: Upstreams,
     /// Who is asked for the records of domains.
@@ -141,7 +141,7 @@ impl Default for RuntimeOptions {
             geo: Arc::new(GeoDatabase::none()),
             statement_issuers: None,
             outbound: Arc::new(
-                Outbound::new(Policy::default(), Arc::new(DnsResolver::of_system()))
+                OutboundClient::new(Policy::default(), Arc::new(DnsResolver::of_system()))
                     .expect("only additional authorities can be unusable"),
             ),
             upstreams: Upstreams::usual(),

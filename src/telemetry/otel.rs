@@ -14,10 +14,10 @@ use tracing_subscriber::registry::LookupSpan;
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
 
 /// Sends what it holds when it is dropped.
-pub struct Exporting(SdkTracerProvider);
+pub struct ExporterGuard(SdkTracerProvider);
 
 /// Returns the layer that sends spans, if a collector is named.
-pub fn layer<S>() -> Option<(OpenTelemetryLayer<S, Tracer>, Exporting)>
+pub fn layer<S>() -> Option<(OpenTelemetryLayer<S, Tracer>, ExporterGuard)>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
@@ -42,10 +42,10 @@ where
         .with_resource(resource.build())
         .build();
     let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("porteiro"));
-    Some((layer, Exporting(provider)))
+    Some((layer, ExporterGuard(provider)))
 }
 
-impl Drop for Exporting {
+impl Drop for ExporterGuard {
     fn drop(&mut self) {
         if let Err(error) = self.0.shutdown() {
             tracing::warn!(%error, "the last spans may not have been sent");

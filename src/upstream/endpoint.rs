@@ -1,7 +1,7 @@
 //! One call of a provider: at most so many at once, within limits of time and size.
 
 use super::error::{Cause, Part, ProviderFailure};
-use crate::outbound::{Outbound, Request, Response, Shares};
+use crate::outbound::{OutboundClient, Request, Response, Shares};
 use hyper::header::HeaderValue;
 use url::Url;
 
@@ -11,12 +11,12 @@ const AT_ONCE_OF_ONE: usize = 64;
 
 /// Calls providers, beyond their documents.
 pub(super) struct Endpoints {
-    outbound: Outbound,
+    outbound: OutboundClient,
     shares: Shares,
 }
 
 impl Endpoints {
-    pub(super) fn new(outbound: Outbound) -> Self {
+    pub(super) fn new(outbound: OutboundClient) -> Self {
         Self { outbound, shares: Shares::new(AT_ONCE, AT_ONCE_OF_ONE) }
     }
 

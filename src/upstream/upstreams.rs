@@ -22,7 +22,7 @@ use crate::{
             logout_token,
         },
     },
-    outbound::{DnsResolver, Outbound, Policy, Resolver, TrustError},
+    outbound::{DnsResolver, OutboundClient, Policy, Resolver, TrustError},
 };
 use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
@@ -110,7 +110,7 @@ impl Upstreams {
         let policy =
             || Policy { size_limit: SIZE_LIMIT, extra_ca: policy.extra_ca.clone(), ..*policy };
         let fetcher = Arc::new(Fetcher::limited(policy(), resolver.clone())?);
-        let endpoints = Endpoints::new(Outbound::new(policy(), resolver.clone())?);
+        let endpoints = Endpoints::new(OutboundClient::new(policy(), resolver.clone())?);
         let documents = Documents::new(&fetcher, &clock);
         let shared =
             Arc::new(UpstreamDependencies { documents, endpoints, clock, dice, whole_limit });

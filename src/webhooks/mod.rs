@@ -15,7 +15,7 @@ use crate::{
         organization::Organization,
         webhook::{Command, Delivery, Endpoint, Reply, SECRET_PURPOSE, Secrets, Webhook},
     },
-    outbound::{Outbound, Request},
+    outbound::{OutboundClient, Request},
 };
 use hyper::{
     StatusCode,
@@ -50,7 +50,7 @@ pub struct WebhookDependencies {
 
 /// Carries messages to endpoints.
 pub struct WebhookCourier {
-    outbound: Arc<Outbound>,
+    outbound: Arc<OutboundClient>,
     means: OnceLock<WebhookDependencies>,
 }
 
@@ -63,7 +63,7 @@ enum Failure {
 }
 
 impl WebhookCourier {
-    pub fn new(outbound: Arc<Outbound>) -> Self {
+    pub fn new(outbound: Arc<OutboundClient>) -> Self {
         Self { outbound, means: OnceLock::new() }
     }
 

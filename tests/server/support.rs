@@ -23,9 +23,9 @@ use porteiro::{
     },
     domain::{Clock as _, Timestamp, signing_keys::SigningAlgorithm},
     messages::{Mailbox, Messages},
-    outbound::{DnsResolver, Outbound, Policy, Resolver},
+    outbound::{DnsResolver, OutboundClient, Policy, Resolver},
     provisioning::{self, ApplyError, File, Plan as Applied},
-    server::{Issuer, OperatorAddress, Plan, Running, RuntimeOptions, ServerError},
+    server::{Issuer, OperatorAddress, Plan, RunningServer, RuntimeOptions, ServerError},
     store::NothingFails,
     system::Workbench,
     upstream::Upstreams,
@@ -139,7 +139,7 @@ pub struct TestServer {
     pub clock: Arc<TestClock>,
     outside: Outside,
     /// One, but for the suite on several nodes.
-    nodes: Vec<Running>,
+    nodes: Vec<RunningServer>,
     balancer: Option<Balancer>,
     /// What was sent, where `/mailbox` is served.
     pub mailbox: Option<Arc<Mailbox>>,
@@ -238,7 +238,7 @@ impl TestServer {
     }
 
     /// Its node, for a test that looks inside.
-    pub fn running(&self) -> &Running {
+    pub fn running(&self) -> &RunningServer {
         self.on_one_node("it looks inside a node");
         &self.nodes[0]
     }
@@ -353,7 +353,7 @@ struct Place {
 }
 
 /// Starts a node of an installation.
-async fn start(options: TestOptions, place: Place) -> Result<Running, ServerError> {
+async fn start(options: TestOptions, place: Place) -> Result<RunningServer, ServerError> {
     let Place { url, keys, clock, messages } = place;
     let mut tree = TreeOptions::default();
     (tree.keys.every, tree.timeout) = (options.keys_every, options.ask_timeout);
@@ -401,12 +401,12 @@ async fn start(options: TestOptions, place: Place) -> Result<Running, ServerErro
             fault_injection: options.fault_injection.unwrap_or_else(|| Arc::new(NothingFails)),
         },
     };
-    Running::start(plan).await
+    RunningServer::start(plan).await
 }
 
-fn outbound(allow_private_networks: bool, resolver: Arc<dyn Resolver>) -> Outbound {
+fn outbound(allow_private_networks: bool, resolver: Arc<dyn Resolver>) -> OutboundClient {
     let policy = Policy { allow_private_networks, ..Policy::default() };
-    Outbound::new(policy, resolver).unwrap()
+    OutboundClient::new(policy, resolver).unwrap()
 }
 
 /// Applies a provisioning file as the command does.

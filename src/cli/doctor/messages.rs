@@ -11,7 +11,7 @@ use crate::{
     config::{Config, MailTransport, SmsTransport, Smtp},
     crypto::{SystemDice, draw_text, keys::DevKeys},
     domain::message::{Mail, MailContent, Sms, SmsContent},
-    messages::{Messages, Reached},
+    messages::{ConnectionSecurity, Messages},
 };
 use std::{path::Path, sync::Arc};
 
@@ -63,17 +63,19 @@ async fn mail(config: &Config, messages: &Messages) -> Finding {
     }
 }
 
-fn judge(server: &Smtp, reached: Result<Reached, String>) -> Finding {
+fn judge(server: &Smtp, reached: Result<ConnectionSecurity, String>) -> Finding {
     let at = format!("{}:{}", server.host, server.port);
     match reached {
-        Ok(Reached { encrypted: true, authenticated: true }) => {
+        Ok(ConnectionSecurity { encrypted: true, authenticated: true }) => {
             good(MAIL, format!("{at} answers over TLS and takes our password"))
         }
-        Ok(Reached { encrypted: true, .. }) => good(MAIL, format!("{at} answers over TLS")),
-        Ok(Reached { encrypted: false, .. }) if is_here(&server.host) => {
+        Ok(ConnectionSecurity { encrypted: true, .. }) => {
+            good(MAIL, format!("{at} answers over TLS"))
+        }
+        Ok(ConnectionSecurity { encrypted: false, .. }) if is_here(&server.host) => {
             good(MAIL, format!("{at} answers"))
         }
-        Ok(Reached { encrypted: false, .. }) => {
+        Ok(ConnectionSecurity { encrypted: false, .. }) => {
             let text = "answers in clear: codes can be read on the way; use smtps:// or a server \
                         with STARTTLS";
             doubtful(MAIL, format!("{at} {text}"))

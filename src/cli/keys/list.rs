@@ -5,7 +5,7 @@ use super::{
     Failure, say,
 };
 use crate::{
-    config::Loaded,
+    config::LoadedConfig,
     crypto::keys::Folder,
     domain::signing_keys::{KeyState, SigningKeys},
 };
@@ -22,7 +22,7 @@ struct Listed<'a> {
     made_by_dev: bool,
 }
 
-pub(super) async fn run(loaded: &Loaded, as_json: bool) -> Result<(), Failure> {
+pub(super) async fn run(loaded: &LoadedConfig, as_json: bool) -> Result<(), Failure> {
     // What is wrong with the folder is said afterwards: a list is how one finds out what to mend.
     let sources = key_sources(&loaded.config).map_err(|fault| faults_of(&[fault]))?;
     let (keys, faults) = sources.salvage();

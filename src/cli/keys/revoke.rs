@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     actors::INSTALLATION,
-    config::Loaded,
+    config::LoadedConfig,
     crypto::keys::{Folder, KeySources, Purpose},
     domain::signing_keys::{Command, KeyState, Refusal, SigningAlgorithm, SigningKeys},
     store::CommitError,
@@ -43,7 +43,7 @@ pub(in crate::cli) struct Revocation {
     json: bool,
 }
 
-pub(super) async fn run(asked: &Revocation, loaded: &Loaded) -> Result<(), Failure> {
+pub(super) async fn run(asked: &Revocation, loaded: &LoadedConfig) -> Result<(), Failure> {
     let Revocation { kid, replace, dry_run, json, .. } = asked;
     asked.reason.as_deref().map(check_reason).transpose()?;
     let sources = key_sources(&loaded.config).map_err(|fault| faults_of(&[fault]))?;

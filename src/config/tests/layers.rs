@@ -1,10 +1,10 @@
 //! Which layer has the last word, and that it is remembered.
 
 use super::TestSources;
-use crate::config::{Config, Line, Loaded, Origin, Sources};
+use crate::config::{Config, Line, LoadedConfig, Origin, Sources};
 use std::{path::Path, time::Duration};
 
-fn line(loaded: &Loaded, name: &str) -> Line {
+fn line(loaded: &LoadedConfig, name: &str) -> Line {
     loaded.lines().find(|line| line.name == name).unwrap().clone()
 }
 

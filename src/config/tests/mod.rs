@@ -8,7 +8,7 @@ mod production;
 mod refusals;
 mod settings;
 
-use super::{Config, Flag, Loaded, Refusal, Sources};
+use super::{Config, Flag, LoadedConfig, Refusal, Sources};
 use std::{
     ffi::OsString,
     fs,
@@ -53,7 +53,7 @@ impl TestSources {
         self.folder.path().join("porteiro.toml")
     }
 
-    fn load(self) -> Result<Loaded, Vec<Refusal>> {
+    fn load(self) -> Result<LoadedConfig, Vec<Refusal>> {
         Config::load(self.sources)
     }
 

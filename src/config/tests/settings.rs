@@ -66,7 +66,7 @@ fn every_setting_is_read_from_a_file_and_from_its_variable() {
         let file = TestSources::file(format!("{} = {in_file}\n", setting.name)).load().unwrap();
         let variable = TestSources::nothing().variable(setting.variable(), &plain).load().unwrap();
         let flag = TestSources::nothing().flag(setting.name, "--it", &plain).load().unwrap();
-        let value = |loaded: &super::Loaded| {
+        let value = |loaded: &super::LoadedConfig| {
             loaded.lines().find(|line| line.name == setting.name).unwrap().value.clone().unwrap()
         };
         assert_eq!(value(&file), value(&variable), "{}", setting.name);

@@ -12,7 +12,7 @@ pub mod client_keys;
 
 use crate::{
     actors::{EntitySnapshot, Failure, HydrateError},
-    client_documents::Missing,
+    client_documents::MissingDocument,
     domain::{
         Context,
         client::{Client, Command, KnownClient, is_document_address},
@@ -52,8 +52,8 @@ pub async fn find_in_flow(app: &App, client_id: &str, anew: bool) -> Result<Seen
     }
     match app.documents.metadata.get(client_id).await {
         Ok(known) => Ok(by_document(&known)),
-        Err(Missing::Absent) => Ok(seen),
-        Err(Missing::Busy) => Err(HydrateError::Busy),
+        Err(MissingDocument::Absent) => Ok(seen),
+        Err(MissingDocument::Busy) => Err(HydrateError::Busy),
     }
 }
 
@@ -96,8 +96,8 @@ async fn document(
     }
     match app.documents.metadata.get(client_id).await {
         Ok(known) => Ok(Some(known)),
-        Err(Missing::Absent) => Ok(None),
-        Err(Missing::Busy) => {
+        Err(MissingDocument::Absent) => Ok(None),
+        Err(MissingDocument::Busy) => {
             Err(OAuthError::unavailable().because("too many documents are being fetched"))
         }
     }

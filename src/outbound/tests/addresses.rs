@@ -1,14 +1,14 @@
 //! Whom the client agrees to call.
 
 use super::{HASTY, PATIENT, Script, client, loopback, peer::Peer, plain};
-use crate::outbound::{DnsResolver, Outbound, OutboundError, Policy};
+use crate::outbound::{DnsResolver, OutboundClient, OutboundError, Policy};
 use std::{sync::Arc, time::Duration};
 use tokio::{io::AsyncWriteExt, net::TcpListener};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
 
-fn guarded(resolver: Arc<Script>, time_limit: Duration) -> Outbound {
-    Outbound::new(Policy { time_limit, ..Policy::default() }, resolver).unwrap()
+fn guarded(resolver: Arc<Script>, time_limit: Duration) -> OutboundClient {
+    OutboundClient::new(Policy { time_limit, ..Policy::default() }, resolver).unwrap()
 }
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn the_connection_goes_to_the_address_that_was_judged() {
     let listener = TcpListener::bind(("127.0.0.2", port)).await.unwrap();
     let swapped = Peer::listening(listener, |_| async {});
     let resolver = Script::of(&[&["127.0.0.1"], &["127.0.0.2"]]);
-    let client = Outbound::new(loopback(), resolver.clone()).unwrap();
+    let client = OutboundClient::new(loopback(), resolver.clone()).unwrap();
 
     let answer = client.send(plain(&format!("http://rebind.example:{port}/"))).await.unwrap();
     assert_eq!(answer.body, b"hello");
@@ -95,7 +95,7 @@ async fn loopback_is_refused_however_it_is_spelled() {
 #[tokio::test]
 async fn the_name_localhost_is_resolved_and_refused() {
     let policy = Policy { time_limit: PATIENT, ..Policy::default() };
-    let client = Outbound::new(policy, Arc::new(DnsResolver::of_system())).unwrap();
+    let client = OutboundClient::new(policy, Arc::new(DnsResolver::of_system())).unwrap();
     let outcome = client.send(plain("http://localhost/")).await;
     assert!(matches!(outcome, Err(OutboundError::Forbidden)));
 }
@@ -119,14 +119,14 @@ async fn the_next_address_is_tried_when_one_does_not_answer() {
     .await;
     // No server listens on this port of the other two.
     let resolver = Script::of(&[&["127.0.0.3", "::1", "127.0.0.1"]]);
-    let client = Outbound::new(loopback(), resolver).unwrap();
+    let client = OutboundClient::new(loopback(), resolver).unwrap();
     let url = format!("http://three.example:{}/", peer.address.port());
     assert_eq!(client.send(plain(&url)).await.unwrap().body, b"hello");
 }
 
 #[tokio::test]
 async fn a_name_without_addresses_and_a_closed_port_are_told_apart() {
-    let client_of = |addresses| Outbound::new(loopback(), Script::of(&[addresses])).unwrap();
+    let client_of = |addresses| OutboundClient::new(loopback(), Script::of(&[addresses])).unwrap();
     let nowhere = client_of(&[]).send(plain("http://void.example/")).await;
     assert!(matches!(nowhere, Err(OutboundError::Unresolved(_))));
 

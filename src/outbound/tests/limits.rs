@@ -3,7 +3,7 @@
 use super::{HASTY, client, loopback, peer::Peer, plain};
 use crate::{
     clock::Stopwatch,
-    outbound::{Addresses, Outbound, OutboundError, Policy, Resolver},
+    outbound::{Addresses, OutboundClient, OutboundError, Policy, Resolver},
 };
 use std::{future::pending, sync::Arc, time::Duration};
 use tokio::{io::AsyncWriteExt, net::TcpStream, time::sleep};
@@ -156,7 +156,7 @@ async fn a_resolver_that_never_answers_runs_into_the_time_limit() {
             Box::pin(pending())
         }
     }
-    let client = Outbound::new(hasty(), Arc::new(Silence)).unwrap();
+    let client = OutboundClient::new(hasty(), Arc::new(Silence)).unwrap();
     let outcome = client.send(plain("http://silent.example/")).await;
     assert!(matches!(outcome, Err(OutboundError::TimedOut)));
 }

@@ -6,7 +6,7 @@ mod limits;
 mod peer;
 mod tls;
 
-use super::{Addresses, Outbound, Policy, Request, Resolver};
+use super::{Addresses, OutboundClient, Policy, Request, Resolver};
 use std::{
     net::IpAddr,
     sync::{
@@ -55,8 +55,8 @@ fn loopback() -> Policy {
 }
 
 /// A client that may call loopback and resolves every name to it.
-fn client(policy: Policy) -> Outbound {
-    Outbound::new(policy, Script::of(&[&["127.0.0.1"]])).unwrap()
+fn client(policy: Policy) -> OutboundClient {
+    OutboundClient::new(policy, Script::of(&[&["127.0.0.1"]])).unwrap()
 }
 
 fn plain(url: &str) -> Request {
