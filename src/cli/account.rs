@@ -12,8 +12,8 @@ use crate::{
     domain::{Locale, account::AccountStatus, authority::ADMINISTER, invitation::Pending},
     http::{routes, time::rfc3339},
     provisioning::{
-        self, Administration, Invite, Invited, Recover, RecoveryIssued, Suspended, Suspending,
-        Unlocked,
+        self, Administration, Invite, IssuedInvitation, IssuedRecoveryLink, Recover,
+        SuspensionChange, SuspensionOutcome, UnlockOutcome,
     },
 };
 use clap::{Args, Subcommand};
@@ -50,7 +50,7 @@ pub(super) enum Command {
     /// Enable a suspended account again; what was issued before stays ended
     Enable(Suspension),
     /// Invite the holder of an e-mail address into an organization
-    Invite(Inviting),
+    Invite(InviteArguments),
     /// List the invitations that can still be accepted
     Invitations {
         /// Of this organization alone
@@ -71,11 +71,11 @@ pub(super) enum Command {
         json: bool,
     },
     /// Create accounts from the export of another server, or change those that are there
-    Import(import::Importing),
+    Import(import::ImportArguments),
     /// Give a permission that no role can: organizations:administer
-    Grant(Administering),
+    Grant(PermissionArguments),
     /// Take it away again
-    Revoke(Administering),
+    Revoke(PermissionArguments),
     /// Make a link by which the person of an account can recover it, whatever they have lost
     Recover {
         /// The e-mail address of the account
@@ -87,7 +87,7 @@ pub(super) enum Command {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Administering {
+pub(super) struct PermissionArguments {
     /// The e-mail address of the account
     email: String,
     /// The permission
@@ -111,7 +111,7 @@ pub(super) struct Suspension {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Inviting {
+pub(super) struct InviteArguments {
     /// The address; it need not have an account
     email: String,
     /// The slug of the organization
@@ -133,8 +133,8 @@ pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), 
         Command::List { json } => shown::list(json, given).await,
         Command::Show { email, json } => shown::show_one(&email, json, given).await,
         Command::Unlock { email, json } => unlock(&email, json, given).await,
-        Command::Suspend(given_to) => suspend(Suspending::Suspend, given_to, given).await,
-        Command::Enable(given_to) => suspend(Suspending::Enable, given_to, given).await,
+        Command::Suspend(given_to) => suspend(SuspensionChange::Suspend, given_to, given).await,
+        Command::Enable(given_to) => suspend(SuspensionChange::Enable, given_to, given).await,
         Command::Invite(inviting) => invite(inviting, given).await,
         Command::Invitations { organization, json } => {
             invitations(organization.as_deref(), json, given).await
@@ -148,11 +148,11 @@ pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), 
 }
 
 async fn administer(
-    asked: &Administering,
+    asked: &PermissionArguments,
     grant: bool,
     given: CommandSettings,
 ) -> Result<(), Failure> {
-    let Administering { email, permission, json } = asked;
+    let PermissionArguments { email, permission, json } = asked;
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let workbench = open_workbench(&loaded).await?;
     let done = provisioning::administration(&workbench, email, permission, grant).await;
@@ -173,7 +173,7 @@ async fn unlock(email: &str, json: bool, given: CommandSettings) -> Result<(), F
     let workbench = open_workbench(&loaded).await?;
     let unlocked = provisioning::unlock(&workbench, email).await;
     workbench.close().await;
-    let Unlocked { account, authenticators } = unlocked?;
+    let UnlockOutcome { account, authenticators } = unlocked?;
     if json {
         let said = json!({ "email": email, "account": account, "unlocked": authenticators });
         say(&said.to_string())?;
@@ -186,7 +186,7 @@ async fn unlock(email: &str, json: bool, given: CommandSettings) -> Result<(), F
 }
 
 async fn suspend(
-    suspending: Suspending,
+    suspending: SuspensionChange,
     suspension: Suspension,
     given: CommandSettings,
 ) -> Result<(), Failure> {
@@ -195,7 +195,7 @@ async fn suspend(
     let workbench = open_workbench(&loaded).await?;
     let done = provisioning::suspend(&workbench, &email, suspending, reason.as_deref()).await;
     workbench.close().await;
-    let Suspended { account, standing, changed } = done?;
+    let SuspensionOutcome { account, standing, changed } = done?;
     let state = match standing {
         AccountStatus::Active => "active",
         AccountStatus::Suspended => "suspended",
@@ -210,8 +210,8 @@ async fn suspend(
     Ok(())
 }
 
-async fn invite(inviting: Inviting, given: CommandSettings) -> Result<(), Failure> {
-    let Inviting { email, organization, roles, administrator, json } = inviting;
+async fn invite(inviting: InviteArguments, given: CommandSettings) -> Result<(), Failure> {
+    let InviteArguments { email, organization, roles, administrator, json } = inviting;
     let loaded = given.load(&["store.url", "keys.dir"])?;
     let page = page(&loaded, loaded.config.links.invitation.as_ref(), routes::SIGN_UP)?;
     let link = |token: &str| with_query(&page, "token", token);
@@ -227,7 +227,7 @@ async fn invite(inviting: Inviting, given: CommandSettings) -> Result<(), Failur
     };
     let invited = provisioning::invite(&workbench, &asked).await;
     workbench.close().await;
-    let Invited { id, link, roles } = invited?;
+    let IssuedInvitation { id, link, roles } = invited?;
     if json {
         say(&json!({ "id": id, "link": *link }).to_string())?;
         return Ok(());
@@ -302,7 +302,7 @@ async fn recover(email: &str, json: bool, given: CommandSettings) -> Result<(), 
     let workbench = open_workbench(&loaded).await?;
     let issued = provisioning::recover(&workbench, &asked).await;
     workbench.close().await;
-    let RecoveryIssued { account, link, expires_at } = issued?;
+    let IssuedRecoveryLink { account, link, expires_at } = issued?;
     let until = rfc3339(expires_at);
     if json {
         let said = json!({ "account": account, "url": *link, "expires_at": until });

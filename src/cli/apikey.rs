@@ -2,7 +2,7 @@
 
 use super::{
     Failure,
-    output::{Printed, or_dash, show, visible},
+    output::{ListPrinter, or_dash, show, visible},
     say,
     settings::{CommandSettings, open_workbench},
 };
@@ -15,7 +15,7 @@ use crate::{
         organization::{ORGANIZATIONS, Organization},
     },
     http::time::rfc3339,
-    provisioning::{self, ApiKeyShown, Entries, NewApiKey},
+    provisioning::{self, Entries, IssuedApiKey, NewApiKey},
     system::Workbench,
 };
 use clap::{Args, Subcommand};
@@ -30,7 +30,7 @@ const MOST_HOURS: u64 = 720;
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Make a key; it is shown once
-    Create(Creating),
+    Create(CreateArguments),
     /// List keys, revoked ones among them for thirty days
     List {
         /// Of this organization alone
@@ -70,7 +70,7 @@ pub(super) enum Command {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Creating {
+pub(super) struct CreateArguments {
     /// The slug of the organization that the key acts in
     #[arg(long, value_name = "SLUG")]
     organization: String,
@@ -110,11 +110,11 @@ pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), 
     done
 }
 
-async fn create(workbench: &Workbench, creating: &Creating) -> Result<(), Failure> {
-    let Creating { organization, name, permissions, expires_in_days, json } = creating;
+async fn create(workbench: &Workbench, creating: &CreateArguments) -> Result<(), Failure> {
+    let CreateArguments { organization, name, permissions, expires_in_days, json } = creating;
     let expires_in = expires_in_days.map(|days| Duration::from_hours(24 * days));
     let new = NewApiKey { organization, name, permissions, expires_in };
-    let ApiKeyShown { id, text, .. } = provisioning::create_api_key(workbench, &new).await?;
+    let IssuedApiKey { id, text, .. } = provisioning::create_api_key(workbench, &new).await?;
     if *json {
         say(&json!({ "id": id, "key": *text }).to_string())?;
     } else {
@@ -134,7 +134,7 @@ async fn rotate(
 ) -> Result<(), Failure> {
     let overlap = Duration::from_hours(overlap_hours);
     let rotated = provisioning::rotate_api_key(workbench, id, overlap).await?;
-    let ApiKeyShown { id, text, former_until } = rotated;
+    let IssuedApiKey { id, text, former_until } = rotated;
     let until = former_until.map(rfc3339);
     if json {
         say(&json!({ "id": id, "key": *text, "former_until": until }).to_string())?;
@@ -175,7 +175,7 @@ async fn list(
     organization: Option<&str>,
     json: bool,
 ) -> Result<(), Failure> {
-    let mut printed = Printed::new(json);
+    let mut printed = ListPrinter::new(json);
     if let Some(slug) = organization {
         let home = provisioning::organization(workbench, slug).await?;
         list_of(workbench, &home.slug, &mut printed).await?;
@@ -192,7 +192,7 @@ async fn list(
 async fn list_of(
     workbench: &Workbench,
     slug: &str,
-    printed: &mut Printed<6>,
+    printed: &mut ListPrinter<6>,
 ) -> Result<(), Failure> {
     let mut keys = Entries::<ApiKey>::of(workbench, API_KEYS, slug);
     while let Some((_, key)) = keys.next().await? {

@@ -7,7 +7,7 @@ mod register;
 
 use super::{
     Failure,
-    output::{Printed, or_dash, show, visible},
+    output::{ListPrinter, or_dash, show, visible},
     say,
     session::about_access_tokens,
     settings::{CommandSettings, open_workbench},
@@ -45,11 +45,11 @@ pub(super) enum Command {
         json: bool,
     },
     /// Suspend one: it gets nothing, and what was issued to it is good no more
-    Suspend(Suspending),
+    Suspend(SuspendArguments),
     /// Enable a suspended one; what was issued before stays ended
-    Enable(Changing),
+    Enable(ChangeArguments),
     /// Delete one; its id is not given again while anything of it could be presented
-    Delete(Changing),
+    Delete(ChangeArguments),
     /// Give one another secret, which is shown once; the former is good for a day yet
     RotateSecret {
         /// Its id
@@ -67,7 +67,7 @@ pub(super) enum Command {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Changing {
+pub(super) struct ChangeArguments {
     /// Its id
     #[arg(allow_hyphen_values = true)]
     client_id: String,
@@ -80,9 +80,9 @@ pub(super) struct Changing {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Suspending {
+pub(super) struct SuspendArguments {
     #[command(flatten)]
-    changing: Changing,
+    changing: ChangeArguments,
     /// Say what would end, and end nothing
     #[arg(long)]
     dry_run: bool,
@@ -117,10 +117,10 @@ pub(super) async fn run(command: Command, given: CommandSettings) -> Result<(), 
 /// Suspends a client with all it holds, or says what that is.
 async fn suspend(
     workbench: &Workbench,
-    asked: Suspending,
+    asked: SuspendArguments,
     access_token: Duration,
 ) -> Result<(), Failure> {
-    let Suspending { changing: Changing { client_id, reason, json }, dry_run } = asked;
+    let SuspendArguments { changing: ChangeArguments { client_id, reason, json }, dry_run } = asked;
     let read = hydrate::<Client>(workbench.store(), &client_id).await?;
     let Some(known) = read.machine.held() else { return Err(no_such_client(&client_id)) };
     let was_suspended = known.suspended;
@@ -156,10 +156,10 @@ async fn suspend(
 
 async fn change_one(
     workbench: &Workbench,
-    asked: Changing,
+    asked: ChangeArguments,
     change: ClientChange,
 ) -> Result<(), Failure> {
-    let Changing { client_id, reason, json } = asked;
+    let ChangeArguments { client_id, reason, json } = asked;
     let reason = reason.as_deref();
     let changed = provisioning::change_client(workbench, &client_id, change, reason).await?;
     let state = match change {
@@ -206,7 +206,7 @@ async fn list(
     if let Some(slug) = organization {
         provisioning::organization(workbench, slug).await?;
     }
-    let mut printed = Printed::new(json);
+    let mut printed = ListPrinter::new(json);
     let mut entries = Entries::<Client>::of(workbench, CLIENTS, "");
     while let Some((_, client)) = entries.next().await? {
         let Some(known) = client.held() else { continue };

@@ -2,7 +2,7 @@
 
 use super::{
     Failure,
-    output::{Printed, show, visible},
+    output::{ListPrinter, show, visible},
     say,
     settings::{CommandSettings, open_workbench},
 };
@@ -117,7 +117,7 @@ async fn show_one(workbench: &Workbench, slug: &str, json: bool) -> Result<(), F
 }
 
 async fn list(workbench: &Workbench, json: bool) -> Result<(), Failure> {
-    let mut printed = Printed::new(json);
+    let mut printed = ListPrinter::new(json);
     let mut entries = Entries::<Organization>::of(workbench, ORGANIZATIONS, "");
     while let Some((_, organization)) = entries.next().await? {
         let Some(known) = organization.known() else { continue };

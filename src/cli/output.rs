@@ -10,7 +10,7 @@ use std::io;
 const ALIGNED: usize = 100;
 
 /// A list that is printed while it is read: some are long.
-pub(super) struct Printed<const N: usize> {
+pub(super) struct ListPrinter<const N: usize> {
     json: bool,
     /// Printed when the next one comes, which decides what stands between them.
     held: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct Printed<const N: usize> {
     widths: [usize; N],
 }
 
-impl<const N: usize> Printed<N> {
+impl<const N: usize> ListPrinter<N> {
     pub(super) fn new(json: bool) -> Self {
         Self { json, held: None, any: false, lines: Vec::new(), widths: [0; N] }
     }

@@ -8,7 +8,7 @@ use crate::{
     actors::{INSTALLATION, hydrate_row},
     config::{LoadedConfig, SecretUrl},
     domain::{Machine as _, reserved_names::ReservedNames, signing_keys::SigningKeys},
-    provisioning::{self, Ended},
+    provisioning::{self, EndedCounts},
     store::{CopyError, Restoration},
     system::Workbench,
 };
@@ -39,8 +39,8 @@ pub(super) struct Restore {
 }
 
 /// What was put back.
-struct Restored {
-    ended: Ended,
+struct RestoreReport {
+    ended: EndedCounts,
     /// Keys that stay revoked.
     revoked: Vec<String>,
     /// Messages that were still to be delivered.
@@ -56,7 +56,7 @@ pub(super) async fn run(command: Restore, given: CommandSettings) -> Result<(), 
     waiting.finish_and_clear();
     let restored = restored?;
     if command.json {
-        let Restored { ended, revoked, messages, log_rows } = restored;
+        let RestoreReport { ended, revoked, messages, log_rows } = restored;
         let said = json!({
             "ended": ended.entities, "accounts": ended.accounts, "stay_revoked": revoked,
             "messages": messages, "log_rows": log_rows, "keeps_sessions": command.keep_sessions,
@@ -66,7 +66,11 @@ pub(super) async fn run(command: Restore, given: CommandSettings) -> Result<(), 
     tell(&command, &restored)
 }
 
-async fn restore(command: &Restore, loaded: &LoadedConfig, url: &str) -> Result<Restored, Failure> {
+async fn restore(
+    command: &Restore,
+    loaded: &LoadedConfig,
+    url: &str,
+) -> Result<RestoreReport, Failure> {
     let folder = read_keys(&loaded.config)?;
     let mut restoring = match Restoration::begin(url, &command.file).await {
         Err(CopyError::Postgres) => return Err(of_postgres(url, &command.file)),
@@ -99,7 +103,7 @@ async fn change(
     loaded: &LoadedConfig,
     workbench: &Workbench,
     replaced: &SigningKeys,
-) -> Result<Restored, Failure> {
+) -> Result<RestoreReport, Failure> {
     // A token is opened only where a key may have to be replaced.
     let observed = if replaced.revoked().next().is_some() {
         let sources = key_sources(&loaded.config).map_err(|fault| faults_of(&[fault]))?;
@@ -122,11 +126,11 @@ async fn change(
              another backup, or put this one back with `--despite-findings`",
         ));
     }
-    Ok(Restored { ended, revoked, messages, log_rows: proof.rows })
+    Ok(RestoreReport { ended, revoked, messages, log_rows: proof.rows })
 }
 
-fn tell(command: &Restore, restored: &Restored) -> Result<(), Failure> {
-    let Restored { ended, revoked, messages, log_rows } = restored;
+fn tell(command: &Restore, restored: &RestoreReport) -> Result<(), Failure> {
+    let RestoreReport { ended, revoked, messages, log_rows } = restored;
     say(&format!(
         "+ {} is the store now; the chain of its security log holds ({log_rows} rows)",
         command.file.display()

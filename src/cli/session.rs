@@ -17,13 +17,13 @@ use std::{
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// End sessions and grants of people, offline ones too; tokens of machines and API keys stay
-    End(Ending),
+    End(EndArguments),
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Ending {
+pub(super) struct EndArguments {
     #[command(flatten)]
-    whose: Whose,
+    whose: ScopeArguments,
     /// Why, for the security log; no personal data
     #[arg(long, value_name = "TEXT")]
     reason: String,
@@ -40,7 +40,7 @@ pub(super) struct Ending {
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-struct Whose {
+struct ScopeArguments {
     /// Of the account with this e-mail address
     #[arg(long, value_name = "EMAIL")]
     account: Option<String>,
@@ -52,7 +52,7 @@ struct Whose {
     everyone: bool,
 }
 
-impl Whose {
+impl ScopeArguments {
     fn scope(&self) -> SignOutScope<'_> {
         match (&self.account, &self.organization) {
             (Some(email), _) => SignOutScope::Account(email),

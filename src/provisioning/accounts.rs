@@ -1,7 +1,7 @@
 //! `[[account]]`: a person's address, claims by their standard names, credentials and memberships.
 
 use super::{
-    lines::{Declared, Lines},
+    lines::{Declaration, Lines},
     table::{Reading, Table},
 };
 use crate::{
@@ -58,7 +58,7 @@ pub struct MembershipEntry {
     pub enabled: bool,
 }
 
-pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<Person>> {
+pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declaration<Person>> {
     if section.keys().nth(MOST_KEYS).is_some() {
         reading.complain(section.line(), format!("`account` has more than {MOST_KEYS} keys"));
         return None;
@@ -82,7 +82,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<P
         account::Draft { email, email_verified, claims, updated_at, ..account::Draft::default() };
     let (suspended, enables) = (enabled == Some(false), enabled == Some(true));
     let person = Person { address, draft, password, totp_secret, memberships, suspended, enables };
-    Some(Declared { draft: person, lines })
+    Some(Declaration { draft: person, lines })
 }
 
 /// Reads an address as it is written and as it is found.

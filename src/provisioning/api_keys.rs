@@ -25,16 +25,16 @@ pub struct NewApiKey<'a> {
 }
 
 /// A key whose text is seen once.
-pub struct ApiKeyShown {
+pub struct IssuedApiKey {
     pub id: String,
     pub text: Zeroizing<String>,
     /// Until when the secret before is good, if it is.
     pub former_until: Option<Timestamp>,
 }
 
-impl fmt::Debug for ApiKeyShown {
+impl fmt::Debug for IssuedApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ApiKeyShown").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("IssuedApiKey").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
@@ -61,7 +61,7 @@ commit_failure!(ApiKeyError);
 pub async fn create_api_key(
     workbench: &Workbench,
     new: &NewApiKey<'_>,
-) -> Result<ApiKeyShown, ApiKeyError> {
+) -> Result<IssuedApiKey, ApiKeyError> {
     let id = draw_uuid(workbench.dice());
     let missing = || ApiKeyError::NoSuchKey(id.clone());
     let minted = mint_api_key(&id, workbench.dice()).ok_or_else(missing)?;
@@ -80,7 +80,7 @@ pub async fn create_api_key(
         decide(commit, &id, &Command::Issue(Box::new(issue))).await
     };
     workbench.retrying(None, issue).await?;
-    Ok(ApiKeyShown { id, text: minted.text, former_until: None })
+    Ok(IssuedApiKey { id, text: minted.text, former_until: None })
 }
 
 /// Gives a key another secret; the one before is good for as long as they overlap.
@@ -88,7 +88,7 @@ pub async fn rotate_api_key(
     workbench: &Workbench,
     id: &str,
     overlap: Duration,
-) -> Result<ApiKeyShown, ApiKeyError> {
+) -> Result<IssuedApiKey, ApiKeyError> {
     let missing = || ApiKeyError::NoSuchKey(id.to_owned());
     let minted = mint_api_key(id, workbench.dice()).ok_or_else(missing)?;
     let rotate = async |commit: &mut MultiCommit| {
@@ -102,7 +102,7 @@ pub async fn rotate_api_key(
         Reply::Rotated { former_until } => former_until,
         Reply::Issued(_) | Reply::Used | Reply::Revoked => None,
     };
-    Ok(ApiKeyShown { id: id.to_owned(), text: minted.text, former_until })
+    Ok(IssuedApiKey { id: id.to_owned(), text: minted.text, former_until })
 }
 
 /// Revokes a key; returns false where it was revoked before.

@@ -3,8 +3,8 @@
 use super::{
     File, Plan, accounts,
     beginnings::Beginnings,
-    lines::Declared,
-    planner::{Planned, Planner},
+    lines::Declaration,
+    planner::{PlannedFile, Planner},
     progress::Progress,
 };
 use crate::{
@@ -91,13 +91,13 @@ pub async fn apply(
 
 /// Gives new accounts what they begin with, and decides on them.
 async fn create<'a>(
-    planned: Planned<'a>,
+    planned: PlannedFile<'a>,
     beginnings: &mut Beginnings<'a>,
     progress: &mut Progress<'_>,
 ) -> Result<(Plan, MultiCommit), ApplyError> {
-    let Planned { plan, mut multi_commit, newborn } = planned;
+    let PlannedFile { plan, mut multi_commit, newborn } = planned;
     beginnings.hash(&newborn, progress).await?;
-    for Declared { draft: person, lines } in newborn {
+    for Declaration { draft: person, lines } in newborn {
         let draft = beginnings.draft(person);
         let id = draft.id.clone();
         let decided = multi_commit.decide::<Account>(&id, &Command::Provision(draft)).await?;

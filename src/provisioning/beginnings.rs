@@ -3,7 +3,7 @@
 use super::{
     accounts::{PasswordEntry, Person},
     apply::ApplyError,
-    lines::Declared,
+    lines::Declaration,
     progress::Progress,
 };
 use crate::{
@@ -60,11 +60,11 @@ impl<'a> Beginnings<'a> {
     /// Hashes the passwords of these people, unless they have been already.
     pub(super) async fn hash(
         &mut self,
-        newborn: &[&'a Declared<Person>],
+        newborn: &[&'a Declaration<Person>],
         progress: &mut Progress<'_>,
     ) -> Result<(), ApplyError> {
         let mut wanted = Vec::new();
-        for Declared { draft: person, .. } in newborn {
+        for Declaration { draft: person, .. } in newborn {
             match &person.password {
                 Some(PasswordEntry::Clear(password))
                     if !self.hashes.contains_key(&*person.address) =>

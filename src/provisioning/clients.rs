@@ -2,7 +2,7 @@
 
 use super::{
     agent_limits,
-    lines::{Declared, Lines},
+    lines::{Declaration, Lines},
     table::{Reading, Table},
 };
 use crate::{
@@ -32,7 +32,7 @@ const SIGNED_BY_US: [&str; 4] = [
 const ROLES: &str = "roles";
 pub(super) const INTROSPECTS: &str = "introspects";
 
-pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<Draft>> {
+pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declaration<Draft>> {
     if section.keys().nth(MOST_KEYS).is_some() {
         reading.complain(section.line(), format!("`client` has more than {MOST_KEYS} keys"));
         return None;
@@ -76,7 +76,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
     draft.client_id = client_id?.value;
     let enabled = enabled.map(|enabled| (draft.client_id.clone(), enabled));
     reading.clients_enabled.extend(enabled);
-    Some(Declared { draft, lines })
+    Some(Declaration { draft, lines })
 }
 
 /// Lists the algorithms by which a draft wants to be signed for; an unknown one is refused elsewhere.

@@ -1,7 +1,7 @@
 //! `[[organization.connection]]` and `[[connection]]`: providers by which people sign in, and what is wrong with those there are.
 
 use super::{
-    lines::{Declared, Lines},
+    lines::{Declaration, Lines},
     lists::Entries,
     table::{Reading, Table, excerpt},
     warnings::Warning,
@@ -51,11 +51,14 @@ pub(super) fn read_of_organization(
 }
 
 /// Reads a connection of no organization.
-pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<ConnectionEntry>> {
+pub(super) fn read(
+    section: Section,
+    reading: &mut Reading,
+) -> Option<Declaration<ConnectionEntry>> {
     entry(Table::new("connection", section, reading), None)
 }
 
-fn entry(mut table: Table<'_>, slug: Option<&str>) -> Option<Declared<ConnectionEntry>> {
+fn entry(mut table: Table<'_>, slug: Option<&str>) -> Option<Declaration<ConnectionEntry>> {
     table.demand(&["name", "kind"]);
     let name = table.text("name");
     let kind = kind(&mut table);
@@ -86,7 +89,7 @@ fn entry(mut table: Table<'_>, slug: Option<&str>) -> Option<Declared<Connection
     table.reading.once("connection", &place, line);
     let lines = table.finish();
     let organization = slug.map(str::to_owned);
-    Some(Declared { draft: ConnectionEntry { organization, name, draft, secret }, lines })
+    Some(Declaration { draft: ConnectionEntry { organization, name, draft, secret }, lines })
 }
 
 fn kind(table: &mut Table<'_>) -> Option<Kind> {

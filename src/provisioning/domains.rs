@@ -1,7 +1,7 @@
 //! `[[organization.domain]]`: domains that an organization is to prove, and what is wrong with those there are.
 
 use super::{
-    lines::Declared,
+    lines::Declaration,
     lists::Entries,
     table::{Reading, Table, excerpt},
     warnings::Warning,
@@ -52,7 +52,7 @@ pub(super) fn read(sections: Vec<Section>, slug: Option<&str>, reading: &mut Rea
         if let (Some((domain, line)), Some(slug)) = (parsed, slug) {
             reading.once("domain", &format!("{domain} of {slug}"), line);
             let draft = DomainEntry { organization: slug.to_owned(), domain };
-            reading.domains.push(Declared { draft, lines });
+            reading.domains.push(Declaration { draft, lines });
         }
     }
 }

@@ -5,7 +5,7 @@ use super::{
     clients,
     connections::{self, ConnectionEntry},
     domains::DomainEntry,
-    lines::Declared,
+    lines::Declaration,
     organizations, resources,
     table::Reading,
 };
@@ -23,14 +23,14 @@ pub const MOST_ENTITIES: usize = 100_000;
 /// What a file declares.
 #[derive(Debug, Default)]
 pub struct File {
-    pub resources: Vec<Declared<resource::Draft>>,
-    pub organizations: Vec<Declared<organization::Draft>>,
+    pub resources: Vec<Declaration<resource::Draft>>,
+    pub organizations: Vec<Declaration<organization::Draft>>,
     /// Of the organizations.
-    pub domains: Vec<Declared<DomainEntry>>,
+    pub domains: Vec<Declaration<DomainEntry>>,
     /// Of the organizations, then those of none.
-    pub connections: Vec<Declared<ConnectionEntry>>,
-    pub accounts: Vec<Declared<Person>>,
-    pub clients: Vec<Declared<client::Draft>>,
+    pub connections: Vec<Declaration<ConnectionEntry>>,
+    pub accounts: Vec<Declaration<Person>>,
+    pub clients: Vec<Declaration<client::Draft>>,
     /// Which of the clients must be usable, and which must not.
     pub clients_enabled: HashMap<String, bool>,
 }
@@ -94,8 +94,8 @@ impl File {
 
 fn read_all<D>(
     sections: Vec<Section>,
-    read: fn(Section, &mut Reading) -> Option<Declared<D>>,
+    read: fn(Section, &mut Reading) -> Option<Declaration<D>>,
     reading: &mut Reading,
-) -> Vec<Declared<D>> {
+) -> Vec<Declaration<D>> {
     sections.into_iter().filter_map(|section| read(section, reading)).collect()
 }

@@ -31,16 +31,16 @@ pub struct Invite<'a> {
 }
 
 /// An invitation that was made.
-pub struct Invited {
+pub struct IssuedInvitation {
     pub id: String,
     pub link: Zeroizing<String>,
     /// The roles that the member will hold.
     pub roles: Vec<String>,
 }
 
-impl fmt::Debug for Invited {
+impl fmt::Debug for IssuedInvitation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Invited").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("IssuedInvitation").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
@@ -74,7 +74,10 @@ pub enum InviteError {
 commit_failure!(InviteError);
 
 /// Makes an invitation, and leaves a mail with its link.
-pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invited, InviteError> {
+pub async fn invite(
+    workbench: &Workbench,
+    invite: &Invite<'_>,
+) -> Result<IssuedInvitation, InviteError> {
     let (vault, dice) = (workbench.vault(), workbench.dice());
     let id = draw_id(dice);
     let token = OpaqueKind::Invitation.mint(&id, &vault, dice);
@@ -126,7 +129,7 @@ pub async fn invite(workbench: &Workbench, invite: &Invite<'_>) -> Result<Invite
         Ok(roles)
     };
     let roles = workbench.retrying(None, decide).await?;
-    Ok(Invited { id, link, roles })
+    Ok(IssuedInvitation { id, link, roles })
 }
 
 /// Withdraws the invitation of an address into an organization, where one is pending.

@@ -3,15 +3,15 @@
 use std::{collections::HashMap, fmt};
 
 /// A draft and the lines it came from.
-pub struct Declared<D> {
+pub struct Declaration<D> {
     pub draft: D,
     pub lines: Lines,
 }
 
 /// Shows the line alone: a draft may hold a secret.
-impl<D> fmt::Debug for Declared<D> {
+impl<D> fmt::Debug for Declaration<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Declared(line {})", self.lines.own)
+        write!(f, "Declaration(line {})", self.lines.own)
     }
 }
 

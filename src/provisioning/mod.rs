@@ -51,7 +51,7 @@ pub use account_change::AccountChangeError;
 pub use accounts::{MembershipEntry, PasswordEntry, Person};
 pub use administration::{Administration, AdministrationError, administration};
 pub use api_keys::{
-    ApiKeyError, ApiKeyShown, NewApiKey, api_key, create_api_key, revoke_api_key, rotate_api_key,
+    ApiKeyError, IssuedApiKey, NewApiKey, api_key, create_api_key, revoke_api_key, rotate_api_key,
 };
 pub use apply::{ApplyError, apply, plan};
 pub use client_changes::{
@@ -62,24 +62,24 @@ pub use domains::{DomainEntry, DomainSurvey, news_of_record};
 pub use file::{File, LARGEST_FILE, MOST_ENTITIES};
 pub use import::{
     Format, Import, LARGEST_IMPORT,
-    batches::{ImportStopped, PeopleImport},
+    batches::{ImportInterruption, PeopleImport},
 };
 pub use invitations::{InvitationsError, invitations, uninvite};
-pub use invite::{Invite, InviteError, Invited, invite};
-pub use lines::{Declared, Lines};
+pub use invite::{Invite, InviteError, IssuedInvitation, invite};
+pub use lines::{Declaration, Lines};
 pub use lists::Entries;
 pub use organization_changes::{
     OrganizationChange, OrganizationError, change_organization, organization, organization_existed,
 };
 pub use plan::{Plan, Removal, Step};
-pub use recover::{Recover, RecoverError, RecoveryIssued, recover};
-pub use restore::{Ended, Fate, RestoreError, end_what_may_be_spent, fate_of, keep_revoked};
+pub use recover::{IssuedRecoveryLink, Recover, RecoverError, recover};
+pub use restore::{EndedCounts, Fate, RestoreError, end_what_may_be_spent, fate_of, keep_revoked};
 pub use sign_out::{
     ClientHoldings, SignOutCount, SignOutError, SignOutScope, client_holdings, count_sign_out,
     is_closed, set_self_service, sign_out,
 };
-pub use suspend::{Suspended, Suspending, suspend};
-pub use unlock::{UnlockError, Unlocked, unlock};
+pub use suspend::{SuspensionChange, SuspensionOutcome, suspend};
+pub use unlock::{UnlockError, UnlockOutcome, unlock};
 pub use warnings::{CertificateSupport, Warning};
 
 #[cfg(test)]

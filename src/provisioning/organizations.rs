@@ -2,7 +2,7 @@
 
 use super::{
     brand, connections, domains,
-    lines::{Declared, Lines},
+    lines::{Declaration, Lines},
     table::{Reading, Table},
 };
 use crate::{
@@ -22,7 +22,7 @@ const PERMISSIONS: &str = "permissions";
 const DOMAINS: &str = "domain";
 const CONNECTIONS: &str = "connection";
 
-pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<Draft>> {
+pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declaration<Draft>> {
     let mut table = Table::new("organization", section, reading);
     table.demand(&["slug"]);
     let slug = table.text("slug");
@@ -57,7 +57,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
         impersonation,
         brand,
     };
-    Some(Declared { draft, lines })
+    Some(Declaration { draft, lines })
 }
 
 /// Takes what a person must have proved before tokens speak for the organization.

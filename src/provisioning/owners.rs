@@ -3,7 +3,7 @@
 use super::{
     apply::ApplyError,
     file::File,
-    lines::Declared,
+    lines::Declaration,
     resources::{DETAILS, SCOPES},
 };
 use crate::{
@@ -80,7 +80,7 @@ impl<'a> Owners<'a> {
     /// in the same file is handed on.
     pub(super) async fn conflicts(
         &self,
-        Declared { draft, lines }: &Declared<Draft>,
+        Declaration { draft, lines }: &Declaration<Draft>,
         multi_commit: &mut MultiCommit,
     ) -> Result<Vec<(usize, String)>, ApplyError> {
         let scopes = draft.scopes.iter().flatten().map(Permission::as_str);

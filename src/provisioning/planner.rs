@@ -11,7 +11,7 @@ use super::{
     beginnings::Beginnings,
     clients::{self, INTROSPECTS},
     file::File,
-    lines::Declared,
+    lines::Declaration,
     organizations,
     owners::Owners,
     plan::{Plan, Removal, Step},
@@ -45,11 +45,11 @@ const LONGEST_TEXT: usize = 500;
 const TYPES: &str = "authorization_details_types";
 
 /// A file that can be applied, once the accounts it creates have what they begin with.
-pub(super) struct Planned<'a> {
+pub(super) struct PlannedFile<'a> {
     pub(super) plan: Plan,
     pub(super) multi_commit: MultiCommit,
     /// The people whose accounts are to be created.
-    pub(super) newborn: Vec<&'a Declared<Person>>,
+    pub(super) newborn: Vec<&'a Declaration<Person>>,
 }
 
 pub(super) struct Planner<'a, 'b> {
@@ -72,7 +72,7 @@ pub(super) struct Planner<'a, 'b> {
     /// How many connections organizations have, as far as they were counted.
     connections: HashMap<String, usize>,
     /// The accounts that are to be created.
-    newborn: Vec<&'a Declared<Person>>,
+    newborn: Vec<&'a Declaration<Person>>,
     steps: Vec<Step>,
     removals: Vec<Removal>,
     complaints: Vec<Complaint>,
@@ -107,7 +107,7 @@ impl<'a, 'b> Planner<'a, 'b> {
     pub(super) async fn run(
         mut self,
         progress: &mut Progress<'_>,
-    ) -> Result<Planned<'a>, ApplyError> {
+    ) -> Result<PlannedFile<'a>, ApplyError> {
         let file = self.file;
         for declared in &file.resources {
             self.resource(declared).await?;
@@ -145,13 +145,20 @@ impl<'a, 'b> Planner<'a, 'b> {
         if self.complaints.is_empty() {
             let warnings = self.warnings().await?;
             let plan = Plan { steps: self.steps, removals: self.removals, warnings };
-            return Ok(Planned { plan, multi_commit: self.multi_commit, newborn: self.newborn });
+            return Ok(PlannedFile {
+                plan,
+                multi_commit: self.multi_commit,
+                newborn: self.newborn,
+            });
         }
         self.complaints.sort_by_key(|complaint| complaint.line);
         Err(ApplyError::Refused(self.complaints))
     }
 
-    async fn resource(&mut self, declared: &Declared<resource::Draft>) -> Result<(), ApplyError> {
+    async fn resource(
+        &mut self,
+        declared: &Declaration<resource::Draft>,
+    ) -> Result<(), ApplyError> {
         let id = &declared.draft.identifier;
         let command = resource::Command::Provision(declared.draft.clone());
         match self.multi_commit.decide::<Resource>(id, &command).await? {
@@ -163,7 +170,10 @@ impl<'a, 'b> Planner<'a, 'b> {
         Ok(())
     }
 
-    async fn ownership(&mut self, declared: &Declared<resource::Draft>) -> Result<(), ApplyError> {
+    async fn ownership(
+        &mut self,
+        declared: &Declaration<resource::Draft>,
+    ) -> Result<(), ApplyError> {
         let conflicts = self.owners.conflicts(declared, &mut self.multi_commit).await?;
         self.complain::<Resource>(&declared.draft.identifier, conflicts);
         Ok(())
@@ -171,7 +181,7 @@ impl<'a, 'b> Planner<'a, 'b> {
 
     async fn organization(
         &mut self,
-        declared: &'a Declared<organization::Draft>,
+        declared: &'a Declaration<organization::Draft>,
     ) -> Result<(), ApplyError> {
         let draft = &declared.draft;
         let held = self.multi_commit.look::<Organization>(&draft.slug).await?.known().cloned();
@@ -215,8 +225,8 @@ impl<'a, 'b> Planner<'a, 'b> {
         Ok(())
     }
 
-    async fn client(&mut self, declared: &Declared<client::Draft>) -> Result<(), ApplyError> {
-        let Declared { draft, lines } = declared;
+    async fn client(&mut self, declared: &Declaration<client::Draft>) -> Result<(), ApplyError> {
+        let Declaration { draft, lines } = declared;
         let id = &draft.client_id;
         let home = self.home(draft).await?;
         let held = self.multi_commit.look::<Client>(id).await?.held();

@@ -26,16 +26,16 @@ pub struct Recover<'a> {
 }
 
 /// A link that was made.
-pub struct RecoveryIssued {
+pub struct IssuedRecoveryLink {
     /// The account's id.
     pub account: String,
     pub link: Zeroizing<String>,
     pub expires_at: Timestamp,
 }
 
-impl fmt::Debug for RecoveryIssued {
+impl fmt::Debug for IssuedRecoveryLink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecoveryIssued").field("account", &self.account).finish_non_exhaustive()
+        f.debug_struct("IssuedRecoveryLink").field("account", &self.account).finish_non_exhaustive()
     }
 }
 
@@ -63,7 +63,7 @@ commit_failure!(RecoverError);
 pub async fn recover(
     workbench: &Workbench,
     asked: &Recover<'_>,
-) -> Result<RecoveryIssued, RecoverError> {
+) -> Result<IssuedRecoveryLink, RecoverError> {
     let address = normalise_email(asked.email).ok_or(RecoverError::NoSuchAccount)?;
     let (vault, dice) = (workbench.vault(), workbench.dice());
     let decide = async |commit: &mut MultiCommit| {
@@ -95,7 +95,7 @@ pub async fn recover(
         let kept = commit.look::<Account>(&account).await?.known();
         let kept = kept.and_then(|known| known.recovery_link).ok_or(RecoverError::NoSuchAccount)?;
         let link = Zeroizing::new((asked.link)(&token.text));
-        Ok(RecoveryIssued { account, link, expires_at: kept.expires_at })
+        Ok(IssuedRecoveryLink { account, link, expires_at: kept.expires_at })
     };
     workbench.retrying(None, decide).await
 }

@@ -1,7 +1,7 @@
 //! `[[resource]]`: an API, its scopes, and the types of `authorization_details` it understands.
 
 use super::{
-    lines::{Declared, Lines},
+    lines::{Declaration, Lines},
     table::{Reading, Table, excerpt},
 };
 use crate::{
@@ -18,7 +18,7 @@ use serde_json::Value;
 pub(super) const SCOPES: &str = "scopes";
 pub(super) const DETAILS: &str = "authorization_details";
 
-pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<Draft>> {
+pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declaration<Draft>> {
     let mut table = Table::new("resource", section, reading);
     table.demand(&["identifier"]);
     let identifier = table.text("identifier");
@@ -41,7 +41,7 @@ pub(super) fn read(section: Section, reading: &mut Reading) -> Option<Declared<D
         scopes: scopes.map(|scopes| scopes.into_iter().map(|scope| scope.value).collect()),
         authorization_details: details,
     };
-    Some(Declared { draft, lines })
+    Some(Declaration { draft, lines })
 }
 
 fn detail(section: Section, resource: &mut Table<'_>) -> Option<DetailType> {

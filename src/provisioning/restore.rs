@@ -101,7 +101,7 @@ const TOGETHER: usize = 50;
 
 /// What has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedCounts {
     /// How many entities of each kind.
     pub entities: BTreeMap<String, u64>,
     /// Accounts whose recovery links, or codes for another address, are void.
@@ -140,8 +140,8 @@ pub fn fate_of(kind: &str) -> Option<Fate> {
 pub async fn end_what_may_be_spent(
     workbench: &Workbench,
     keeps_sessions: bool,
-) -> Result<Ended, RestoreError> {
-    let mut ended = Ended::default();
+) -> Result<EndedCounts, RestoreError> {
+    let mut ended = EndedCounts::default();
     for (kind, _) in workbench.store().kinds().await? {
         let fate = fate_of(&kind).ok_or_else(|| RestoreError::UnknownKind(kind.clone()))?;
         let codes_alone = match (fate, keeps_sessions) {

@@ -15,14 +15,14 @@ const PAGE: u32 = 100;
 
 /// What is to become of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Suspending {
+pub enum SuspensionChange {
     Suspend,
     Enable,
 }
 
 /// What became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Suspended {
+pub struct SuspensionOutcome {
     /// The account's id.
     pub account: String,
     pub standing: AccountStatus,
@@ -37,12 +37,12 @@ pub struct Suspended {
 pub async fn suspend(
     workbench: &Workbench,
     email: &str,
-    suspending: Suspending,
+    suspending: SuspensionChange,
     reason: Option<&str>,
-) -> Result<Suspended, AccountChangeError> {
+) -> Result<SuspensionOutcome, AccountChangeError> {
     let command = match suspending {
-        Suspending::Suspend => Command::Suspend,
-        Suspending::Enable => Command::Enable,
+        SuspensionChange::Suspend => Command::Suspend,
+        SuspensionChange::Enable => Command::Enable,
     };
     let AccountChange { before, after } =
         change_account(workbench, email, &command, reason).await?;
@@ -50,7 +50,7 @@ pub async fn suspend(
     if standing == AccountStatus::Suspended {
         end_all(workbench, &after.id, reason).await?;
     }
-    Ok(Suspended { account: after.id, standing, changed: standing != before.standing() })
+    Ok(SuspensionOutcome { account: after.id, standing, changed: standing != before.standing() })
 }
 
 /// Ends what is listed. What cannot be ended now confers nothing, and expires.

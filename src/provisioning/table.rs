@@ -3,7 +3,7 @@
 use super::{
     connections::ConnectionEntry,
     domains::DomainEntry,
-    lines::{Declared, Lines},
+    lines::{Declaration, Lines},
 };
 use crate::{
     config::{Complaint, DocumentValue, Section, read_bytes},
@@ -32,9 +32,9 @@ pub(super) struct Reading {
     /// Which of its clients must be usable, and which must not, so far.
     pub(super) clients_enabled: HashMap<String, bool>,
     /// The domains of its organizations, so far.
-    pub(super) domains: Vec<Declared<DomainEntry>>,
+    pub(super) domains: Vec<Declaration<DomainEntry>>,
     /// The connections of its organizations, so far.
-    pub(super) connections: Vec<Declared<ConnectionEntry>>,
+    pub(super) connections: Vec<Declaration<ConnectionEntry>>,
 }
 
 impl Reading {

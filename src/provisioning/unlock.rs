@@ -13,7 +13,7 @@ use crate::{
 
 /// What was cleared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unlocked {
+pub struct UnlockOutcome {
     /// The account's id.
     pub account: String,
     /// What was charged: authenticators, messages, user codes.
@@ -38,7 +38,7 @@ pub enum UnlockError {
 commit_failure!(UnlockError);
 
 /// Clears every throttle of the account that has this address.
-pub async fn unlock(workbench: &Workbench, email: &str) -> Result<Unlocked, UnlockError> {
+pub async fn unlock(workbench: &Workbench, email: &str) -> Result<UnlockOutcome, UnlockError> {
     let address = normalise_email(email).ok_or(UnlockError::NoSuchAccount)?;
     let decide = async |multi_commit: &mut MultiCommit| {
         let found = workbench.store().find(EMAIL_ADDRESSES, &address).await?;
@@ -54,7 +54,7 @@ pub async fn unlock(workbench: &Workbench, email: &str) -> Result<Unlocked, Unlo
                 authenticators.push(authenticator);
             }
         }
-        Ok(Unlocked { account: id, authenticators })
+        Ok(UnlockOutcome { account: id, authenticators })
     };
     workbench.retrying(None, decide).await
 }

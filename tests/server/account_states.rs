@@ -19,7 +19,7 @@ use porteiro::{
         account::{AccountStatus, EMAIL_ADDRESSES},
         approval_block::{self, ApprovalBlock, BLOCKED_CLIENTS, Sides},
     },
-    provisioning::{AccountChangeError, Suspended, Suspending, suspend},
+    provisioning::{AccountChangeError, SuspensionChange, SuspensionOutcome, suspend},
     store::{FaultInjection, Moment},
     system::Workbench,
 };
@@ -39,9 +39,9 @@ const SCOPE: &str = "openid offline_access invoices:read";
 /// Does what the command does.
 pub async fn try_to(
     server: &TestServer,
-    suspending: Suspending,
+    suspending: SuspensionChange,
     email: &str,
-) -> Result<Suspended, AccountChangeError> {
+) -> Result<SuspensionOutcome, AccountChangeError> {
     let folder = Folder::load(&server.keys(), DevKeys::Accepted).unwrap();
     let (clock, dice) = (server.clock.clone(), Arc::new(SystemDice));
     let workbench = Workbench::open(&server.url, &folder, clock, dice).await.unwrap();
@@ -94,13 +94,13 @@ async fn a_suspended_account_confers_nothing_and_enabling_it_revives_nothing() {
     let tokens = tokens_in(&server, &session).await;
     assert_eq!(server.introspect("web", text(&tokens["access_token"])).await["active"], true);
     let code = server.code(&session, "web", SCOPE).await;
-    let done = try_to(&server, Suspending::Suspend, " Ana@Acme.test").await.unwrap();
+    let done = try_to(&server, SuspensionChange::Suspend, " Ana@Acme.test").await.unwrap();
     assert_eq!((done.standing, done.changed), (AccountStatus::Suspended, true));
     assert_dead(&server, &session, &tokens).await;
     server.redeem("web", &code).await.refused(400, "invalid_grant");
-    let again = try_to(&server, Suspending::Suspend, ANA).await.unwrap();
+    let again = try_to(&server, SuspensionChange::Suspend, ANA).await.unwrap();
     assert!(!again.changed, "{again:?}");
-    let enabled = try_to(&server, Suspending::Enable, ANA).await.unwrap();
+    let enabled = try_to(&server, SuspensionChange::Enable, ANA).await.unwrap();
     assert_eq!((enabled.standing, enabled.changed), (AccountStatus::Active, true));
     assert_dead(&server, &session, &tokens).await;
     server.redeem("web", &code).await.refused(400, "invalid_grant");
@@ -115,7 +115,7 @@ async fn a_suspended_account_confers_nothing_and_enabling_it_revives_nothing() {
         assert_eq!(written[0]["context"]["reason"], "asked for");
         assert_eq!(written[0]["context"]["actor"]["type"], "operator");
     }
-    let unknown = try_to(&server, Suspending::Suspend, "eva@acme.test").await;
+    let unknown = try_to(&server, SuspensionChange::Suspend, "eva@acme.test").await;
     assert!(matches!(unknown, Err(AccountChangeError::NoSuchAccount)));
     server.stop().await;
 }
@@ -123,7 +123,7 @@ async fn a_suspended_account_confers_nothing_and_enabling_it_revives_nothing() {
 #[tokio::test]
 async fn a_sign_in_to_a_suspended_account_tells_no_more_than_one_to_none() {
     let server = TestServer::open_in(TestOptions { mailbox: true, ..TestOptions::default() }).await;
-    try_to(&server, Suspending::Suspend, ANA).await.unwrap();
+    try_to(&server, SuspensionChange::Suspend, ANA).await.unwrap();
     let suspended = attempt(&server, ANA, PASSWORD).await;
     let unknown = attempt(&server, "eva@acme.test", PASSWORD).await;
     assert_eq!(suspended, unknown);
@@ -146,8 +146,8 @@ async fn a_flow_that_waits_while_its_account_is_suspended_comes_to_nothing() {
     let flow = server.post_json("/flows", &json!({ "kind": "sign_in" }), &[]).await.json();
     let proved = server.prove(&flow, "dora@acme.test").await;
     assert_eq!(proved.json()["state"], "second_factor", "{proved:?}");
-    try_to(&server, Suspending::Suspend, "dora@acme.test").await.unwrap();
-    try_to(&server, Suspending::Enable, "dora@acme.test").await.unwrap();
+    try_to(&server, SuspensionChange::Suspend, "dora@acme.test").await.unwrap();
+    try_to(&server, SuspensionChange::Enable, "dora@acme.test").await.unwrap();
     let code = json!({ "code": crate::step_up::code(server.clock.now()) });
     server.step(&flow, "totp", code).await.problem(409, "account_changed");
     server.stop().await;
@@ -156,7 +156,7 @@ async fn a_flow_that_waits_while_its_account_is_suspended_comes_to_nothing() {
 #[tokio::test]
 async fn a_suspended_account_takes_no_change_from_a_file() {
     let server = TestServer::open().await;
-    try_to(&server, Suspending::Suspend, ANA).await.unwrap();
+    try_to(&server, SuspensionChange::Suspend, ANA).await.unwrap();
     let file = |name: &str| format!("[[account]]\nemail = \"{ANA}\"\ngiven_name = \"{name}\"\n");
     server.apply(&file("Ana")).await;
     let refused = crate::support::apply(&server.url, &server.keys(), &file("Eva")).await;

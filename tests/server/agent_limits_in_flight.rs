@@ -16,7 +16,7 @@ use porteiro::{
         SystemDice,
         keys::{DevKeys, Folder},
     },
-    provisioning::{ClientChange, Suspending, change_client, suspend},
+    provisioning::{ClientChange, SuspensionChange, change_client, suspend},
     system::Workbench,
 };
 use serde_json::json;
@@ -67,7 +67,7 @@ async fn end(server: &TestServer, end: End) {
             assert!(change_client(&bench, "agent", ClientChange::Delete, None).await.unwrap());
         }
         End::PersonSuspended => {
-            suspend(&bench, ANA, Suspending::Suspend, None).await.unwrap();
+            suspend(&bench, ANA, SuspensionChange::Suspend, None).await.unwrap();
         }
         End::Expired => {
             let file = "[[client]]\nclient_id = \"agent\"\n[client.agent]\npurpose = \"Over\"\n\

@@ -12,7 +12,7 @@ use crate::{
     tab::Tab,
 };
 use hyper::Method;
-use porteiro::{domain::Clock as _, geo::GeoDatabase, provisioning::Suspending};
+use porteiro::{domain::Clock as _, geo::GeoDatabase, provisioning::SuspensionChange};
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
@@ -236,7 +236,7 @@ async fn a_former_address_ends_everything_and_gets_no_account_and_a_suspended_on
     assert_eq!(server.step(&ended, "email_code/send", json!({})).await.status, 200);
     server.quiet().await;
     assert_eq!(mails(&server).await.len(), count);
-    try_to(&server, Suspending::Suspend, "thief@evil.test").await.unwrap();
+    try_to(&server, SuspensionChange::Suspend, "thief@evil.test").await.unwrap();
     report(&server, &before).await.problem(400, "report_not_valid");
     server.stop().await;
 }

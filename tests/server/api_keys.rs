@@ -24,7 +24,7 @@ use porteiro::{
         organization::Organization,
     },
     provisioning::{
-        ApiKeyError, ApiKeyShown, NewApiKey, api_key, create_api_key, revoke_api_key,
+        ApiKeyError, IssuedApiKey, NewApiKey, api_key, create_api_key, revoke_api_key,
         rotate_api_key,
     },
     system::Workbench,
@@ -51,7 +51,7 @@ async fn try_creating(
     (organization, name): (&str, &str),
     held: &[&str],
     expires_in: Option<Duration>,
-) -> Result<ApiKeyShown, ApiKeyError> {
+) -> Result<IssuedApiKey, ApiKeyError> {
     let workbench = workbench(server).await;
     let permissions = &permissions(held);
     let new = NewApiKey { organization, name, permissions, expires_in };
@@ -61,11 +61,11 @@ async fn try_creating(
 }
 
 /// Makes a key as the operator's command does.
-async fn created(server: &TestServer, held: &[&str]) -> ApiKeyShown {
+async fn created(server: &TestServer, held: &[&str]) -> IssuedApiKey {
     try_creating(server, ("acme", "Payroll"), held, None).await.unwrap()
 }
 
-async fn rotated(server: &TestServer, id: &str, overlap: Duration) -> ApiKeyShown {
+async fn rotated(server: &TestServer, id: &str, overlap: Duration) -> IssuedApiKey {
     let workbench = workbench(server).await;
     let rotated = rotate_api_key(&workbench, id, overlap).await;
     workbench.close().await;

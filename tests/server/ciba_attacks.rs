@@ -17,7 +17,7 @@ use porteiro::{
         client::{self, Client},
     },
     http::limits::pace::Rates,
-    provisioning::Suspending,
+    provisioning::SuspensionChange,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -163,7 +163,7 @@ impl Ended {
             Self::Organization => {
                 server.apply("[[organization]]\nslug = \"acme\"\nenabled = false\n").await;
             }
-            Self::Account => drop(try_to(server, Suspending::Suspend, ANA).await.unwrap()),
+            Self::Account => drop(try_to(server, SuspensionChange::Suspend, ANA).await.unwrap()),
             Self::Client => {
                 turn(server, client::Command::Suspend).await;
                 eventually("its suspension is seen", async || {
@@ -187,7 +187,7 @@ impl Ended {
             Self::Organization => {
                 server.apply("[[organization]]\nslug = \"acme\"\nenabled = true\n").await;
             }
-            Self::Account => drop(try_to(server, Suspending::Enable, ANA).await.unwrap()),
+            Self::Account => drop(try_to(server, SuspensionChange::Enable, ANA).await.unwrap()),
             Self::Client => turn(server, client::Command::Enable).await,
             Self::Role => self.roles(server, "\"manager\"").await,
             Self::Session => {}

@@ -11,7 +11,7 @@ use porteiro::{
         SystemDice,
         keys::{DevKeys, Folder},
     },
-    provisioning::{UnlockError, Unlocked, unlock},
+    provisioning::{UnlockError, UnlockOutcome, unlock},
     system::Workbench,
 };
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ async fn what_a_file_takes_as_a_password_is_taken_at_sign_in() {
 }
 
 /// Unlocks an account as the command does.
-pub async fn unlocked(server: &TestServer, email: &str) -> Result<Unlocked, UnlockError> {
+pub async fn unlocked(server: &TestServer, email: &str) -> Result<UnlockOutcome, UnlockError> {
     let folder = Folder::load(&server.keys(), DevKeys::Refused).unwrap();
     let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
     let workbench = Workbench::open(&server.url, &folder, clock, dice).await.unwrap();

@@ -18,7 +18,7 @@ use porteiro::{
         SystemDice,
         keys::{DevKeys, Folder},
     },
-    provisioning::{ClientChange, Suspending, change_client, suspend},
+    provisioning::{ClientChange, SuspensionChange, change_client, suspend},
     system::Workbench,
 };
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ async fn end(server: &TestServer, rita: &Rita, what: &str) {
         }
         _ => {
             let bench = workbench(server).await;
-            suspend(&bench, "rita@acme.test", Suspending::Suspend, None).await.unwrap();
+            suspend(&bench, "rita@acme.test", SuspensionChange::Suspend, None).await.unwrap();
             bench.close().await;
         }
     }

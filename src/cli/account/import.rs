@@ -9,7 +9,8 @@ use crate::{
     },
     config::Complaint,
     provisioning::{
-        self, ApplyError, File, Format, Import, ImportStopped, LARGEST_IMPORT, PeopleImport, Plan,
+        self, ApplyError, File, Format, Import, ImportInterruption, LARGEST_IMPORT, PeopleImport,
+        Plan,
     },
     system::Workbench,
 };
@@ -18,12 +19,12 @@ use serde_json::json;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Importing {
+pub(in crate::cli) struct ImportArguments {
     /// The export; `-` reads standard input
     file: PathBuf,
     /// Which server wrote it
     #[arg(long, value_enum, default_value = "porteiro")]
-    format: Written,
+    format: ExportFormat,
     /// Say what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -33,7 +34,7 @@ pub(in crate::cli) struct Importing {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Written {
+enum ExportFormat {
     /// The `[[account]]` tables of a provisioning file (TOML)
     Porteiro,
     /// A realm with its users, or a file of users (JSON)
@@ -42,21 +43,21 @@ enum Written {
     Auth0,
 }
 
-impl From<Written> for Format {
-    fn from(written: Written) -> Self {
+impl From<ExportFormat> for Format {
+    fn from(written: ExportFormat) -> Self {
         match written {
-            Written::Porteiro => Self::Porteiro,
-            Written::Keycloak => Self::Keycloak,
-            Written::Auth0 => Self::Auth0,
+            ExportFormat::Porteiro => Self::Porteiro,
+            ExportFormat::Keycloak => Self::Keycloak,
+            ExportFormat::Auth0 => Self::Auth0,
         }
     }
 }
 
 pub(in crate::cli) async fn run(
-    importing: Importing,
+    importing: ImportArguments,
     given: CommandSettings,
 ) -> Result<(), Failure> {
-    let Importing { file: path, format, dry_run, json } = importing;
+    let ImportArguments { file: path, format, dry_run, json } = importing;
     let text = read_whole(&path, LARGEST_IMPORT)?;
     let import = Import::parse(&text, format.into());
     drop(text);
@@ -74,8 +75,8 @@ pub(in crate::cli) async fn run(
     };
     workbench.close().await;
     done.map_err(|stopped| match stopped {
-        Stopped::Refused(complaints) => mend(&path, &import.named(complaints)),
-        Stopped::Failed(failure) => failure,
+        ImportFailure::Refused(complaints) => mend(&path, &import.named(complaints)),
+        ImportFailure::Failed(failure) => failure,
     })?;
     for left_out in &import.left_out {
         let text = left_out.of_file(&path);
@@ -88,12 +89,12 @@ pub(in crate::cli) async fn run(
 }
 
 /// Why an import did not come to its end.
-enum Stopped {
+enum ImportFailure {
     Refused(Vec<Complaint>),
     Failed(Failure),
 }
 
-impl From<ApplyError> for Stopped {
+impl From<ApplyError> for ImportFailure {
     fn from(error: ApplyError) -> Self {
         match error {
             ApplyError::Refused(complaints) => Self::Refused(complaints),
@@ -102,8 +103,8 @@ impl From<ApplyError> for Stopped {
     }
 }
 
-impl From<ImportStopped> for Stopped {
-    fn from(stopped: ImportStopped) -> Self {
+impl From<ImportInterruption> for ImportFailure {
+    fn from(stopped: ImportInterruption) -> Self {
         match stopped.why {
             ApplyError::Refused(complaints) => Self::Refused(complaints),
             _ => Self::Failed(stopped.into()),
@@ -112,7 +113,7 @@ impl From<ImportStopped> for Stopped {
 }
 
 /// Says what would become of each person.
-async fn dry(workbench: &Workbench, file: &File, json: bool) -> Result<(), Stopped> {
+async fn dry(workbench: &Workbench, file: &File, json: bool) -> Result<(), ImportFailure> {
     let bar = progress::bar("planning", file.len());
     let told = |done: usize, _all: usize| bar.set_position(done as u64);
     let planned = provisioning::apply(workbench, file, true, &told).await;
@@ -121,7 +122,7 @@ async fn dry(workbench: &Workbench, file: &File, json: bool) -> Result<(), Stopp
 }
 
 /// Imports batch after batch, and says of each what became of its people.
-async fn carry_out(workbench: &Workbench, file: File, json: bool) -> Result<(), Stopped> {
+async fn carry_out(workbench: &Workbench, file: File, json: bool) -> Result<(), ImportFailure> {
     let planning = progress::bar("planning", file.len());
     let importing = progress::bar("importing", file.len());
     let told = |done: usize, _all: usize| planning.set_position(done as u64);
@@ -136,14 +137,14 @@ async fn carry_out(workbench: &Workbench, file: File, json: bool) -> Result<(), 
     Ok(())
 }
 
-fn show(plan: &Plan, json: bool) -> Result<(), Stopped> {
+fn show(plan: &Plan, json: bool) -> Result<(), ImportFailure> {
     for step in &plan.steps {
         let text = if json {
-            serde_json::to_string(step).map_err(|error| Stopped::Failed(error.into()))?
+            serde_json::to_string(step).map_err(|error| ImportFailure::Failed(error.into()))?
         } else {
             step.to_string()
         };
-        say(&text).map_err(|error| Stopped::Failed(error.into()))?;
+        say(&text).map_err(|error| ImportFailure::Failed(error.into()))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::{
     Failure,
-    output::{Printed, show},
+    output::{ListPrinter, show},
     settings::{CommandSettings, open_workbench},
 };
 use crate::{
@@ -26,7 +26,7 @@ pub(super) async fn list(json: bool, given: CommandSettings) -> Result<(), Failu
 }
 
 async fn list_all(workbench: &Workbench, json: bool) -> Result<(), Failure> {
-    let mut printed = Printed::new(json);
+    let mut printed = ListPrinter::new(json);
     let mut entries = Entries::<Account>::of(workbench, ACCOUNTS, "");
     while let Some((_, account)) = entries.next().await? {
         let Some(known) = account.known() else { continue };

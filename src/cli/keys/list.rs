@@ -13,7 +13,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// A key as it is listed.
-struct Listed<'a> {
+struct KeyEntry<'a> {
     purpose: &'static str,
     kid: &'a str,
     state: Option<KeyState>,
@@ -37,30 +37,30 @@ pub(super) async fn run(loaded: &LoadedConfig, as_json: bool) -> Result<(), Fail
     if faults.is_empty() { Ok(()) } else { Err(faults_of(&faults)) }
 }
 
-fn listed<'a>(keys: &'a Folder, states: Option<&'a SigningKeys>) -> Vec<Listed<'a>> {
+fn listed<'a>(keys: &'a Folder, states: Option<&'a SigningKeys>) -> Vec<KeyEntry<'a>> {
     let state = |kid: &str| states.and_then(|states| states.state_of(kid));
     let mut listed = Vec::new();
     for file in keys.signing() {
         let (purpose, kid) = (file.signer.algorithm().name(), file.signer.kid());
         let (made_by_dev, path) = (file.made_by_dev, Some(&*file.path));
-        listed.push(Listed { purpose, kid, state: state(kid), file: path, made_by_dev });
+        listed.push(KeyEntry { purpose, kid, state: state(kid), file: path, made_by_dev });
     }
     for key in states.into_iter().flat_map(SigningKeys::published) {
         if !keys.signing().iter().any(|file| file.signer.kid() == key.kid) {
             let (purpose, kid) = (key.algorithm.name(), &*key.kid);
             let state = Some(key.state);
-            listed.push(Listed { purpose, kid, state, file: None, made_by_dev: false });
+            listed.push(KeyEntry { purpose, kid, state, file: None, made_by_dev: false });
         }
     }
     for file in keys.secrets() {
         let (kid, path) = (file.key.kid(), Some(&*file.path));
         let made_by_dev = file.made_by_dev;
-        listed.push(Listed { purpose: "secret", kid, state: None, file: path, made_by_dev });
+        listed.push(KeyEntry { purpose: "secret", kid, state: None, file: path, made_by_dev });
     }
     listed
 }
 
-impl Listed<'_> {
+impl KeyEntry<'_> {
     fn json(&self) -> String {
         let file = self.file.map(|file| file.display().to_string());
         let mut line = json!({ "use": self.purpose, "kid": self.kid, "file": file,

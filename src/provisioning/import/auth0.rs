@@ -10,8 +10,8 @@
 //! Metadata and identities are not taken over. A user that is blocked becomes a suspended account.
 
 use super::{
-    imported_person::{Entries, EntryOutcome, ImportedPerson, Numbered, put},
-    people::{Exported, People, judge, not_json},
+    imported_person::{Entries, EntryOutcome, ImportedPerson, NumberedEntries, put},
+    people::{ExportedUser, People, judge, not_json},
     phc::{checked, decoded, encoded},
     repeats::{REPEATED, repeated},
 };
@@ -36,16 +36,16 @@ struct User {
     blocked: Option<bool>,
     #[serde(rename = "passwordHash", alias = "password_hash")]
     password_hash: Option<String>,
-    custom_password_hash: Option<Custom>,
+    custom_password_hash: Option<CustomHash>,
 }
 
 /// A hash as the tenant has got it from elsewhere itself.
 #[derive(Deserialize)]
-struct Custom {
+struct CustomHash {
     algorithm: String,
-    hash: Encoded,
-    salt: Option<Encoded>,
-    password: Option<Clear>,
+    hash: EncodedValue,
+    salt: Option<EncodedValue>,
+    password: Option<PasswordEncoding>,
     /// scrypt: how often, how large, how many.
     cost: Option<u64>,
     #[serde(rename = "blockSize")]
@@ -55,17 +55,17 @@ struct Custom {
 }
 
 #[derive(Deserialize)]
-struct Encoded {
+struct EncodedValue {
     value: String,
     encoding: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Clear {
+struct PasswordEncoding {
     encoding: Option<String>,
 }
 
-pub(super) fn read(text: &str) -> Result<(Numbered, Entries), Vec<Complaint>> {
+pub(super) fn read(text: &str) -> Result<(NumberedEntries, Entries), Vec<Complaint>> {
     if text.trim_start().starts_with('[') {
         if let Some(line) = repeated(text) {
             return Err(vec![Complaint::new(line, REPEATED)]);
@@ -84,7 +84,7 @@ pub(super) fn read(text: &str) -> Result<(Numbered, Entries), Vec<Complaint>> {
     Ok((judged.collect(), Entries::Lines))
 }
 
-impl Exported for User {
+impl ExportedUser for User {
     fn found(self) -> EntryOutcome {
         let mut wrong = Vec::new();
         let (email_verified, suspended) = (self.email_verified, self.blocked == Some(true));
@@ -127,7 +127,7 @@ impl Exported for User {
     }
 }
 
-impl Custom {
+impl CustomHash {
     fn phc(self) -> Result<String, String> {
         let encoding = self.password.and_then(|password| password.encoding);
         if encoding.is_some_and(|encoding| encoding != "utf8") {
@@ -160,7 +160,7 @@ impl Custom {
     }
 }
 
-impl Encoded {
+impl EncodedValue {
     fn bytes(&self) -> Option<Vec<u8>> {
         match self.encoding.as_deref() {
             None | Some("utf8") => Some(self.value.clone().into_bytes()),

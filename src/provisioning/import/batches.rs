@@ -8,7 +8,7 @@
 
 use crate::{
     provisioning::{
-        ApplyError, Declared, File, Person, Plan,
+        ApplyError, Declaration, File, Person, Plan,
         apply::{apply, plan_only},
     },
     store::CommitError,
@@ -31,7 +31,7 @@ pub type ProgressReport<'a> = dyn Fn(usize, usize) + Sync + 'a;
 /// Why an import did not come to its end.
 #[derive(Debug, thiserror::Error)]
 #[error("{done} of {all} people are imported; the same command goes on from there")]
-pub struct ImportStopped {
+pub struct ImportInterruption {
     pub done: usize,
     pub all: usize,
     #[source]
@@ -42,7 +42,7 @@ pub struct ImportStopped {
 pub struct PeopleImport<'a> {
     workbench: &'a Workbench,
     /// Those who are left, the next one first.
-    left: std::vec::IntoIter<Declared<Person>>,
+    left: std::vec::IntoIter<Declaration<Person>>,
     done: usize,
     all: usize,
 }
@@ -60,7 +60,10 @@ impl<'a> PeopleImport<'a> {
     }
 
     /// Imports the next batch and says what became of its people; `None` where none is left.
-    pub async fn next(&mut self, told: &ProgressReport<'_>) -> Result<Option<Plan>, ImportStopped> {
+    pub async fn next(
+        &mut self,
+        told: &ProgressReport<'_>,
+    ) -> Result<Option<Plan>, ImportInterruption> {
         let accounts: Vec<_> = self.left.by_ref().take(MOST_ACCOUNTS).collect();
         if accounts.is_empty() {
             return Ok(None);
@@ -69,7 +72,7 @@ impl<'a> PeopleImport<'a> {
         let batch = File { accounts, ..File::default() };
         let told = move |done: usize, _: usize| told(before + done, all);
         let plan = self.insist(&batch, &told).await;
-        let plan = plan.map_err(|why| ImportStopped { done: self.done, all, why })?;
+        let plan = plan.map_err(|why| ImportInterruption { done: self.done, all, why })?;
         self.done += batch.len();
         Ok(Some(plan))
     }

@@ -30,7 +30,7 @@ pub(super) struct ImportedPerson {
 pub(super) type EntryOutcome = Result<Option<ImportedPerson>, Vec<String>>;
 
 /// Every entry with its number.
-pub(super) type Numbered = Vec<(usize, EntryOutcome)>;
+pub(super) type NumberedEntries = Vec<(usize, EntryOutcome)>;
 
 /// Puts a text into the claims, unless it is absent or empty.
 pub(super) fn put(claims: &mut Map<String, Value>, name: &str, text: Option<String>) {

@@ -13,8 +13,8 @@
 //! account. A user that is disabled becomes a suspended account.
 
 use super::{
-    imported_person::{EntryOutcome, ImportedPerson, Numbered, put},
-    people::{Exported, People, not_json},
+    imported_person::{EntryOutcome, ImportedPerson, NumberedEntries, put},
+    people::{ExportedUser, People, not_json},
     phc::{checked, decoded, encoded, pbkdf2},
     repeats::{REPEATED, repeated},
 };
@@ -85,7 +85,7 @@ struct OtpData {
     secret_encoding: Option<String>,
 }
 
-pub(super) fn read(text: &str) -> Result<Numbered, Vec<Complaint>> {
+pub(super) fn read(text: &str) -> Result<NumberedEntries, Vec<Complaint>> {
     if let Some(line) = repeated(text) {
         return Err(vec![Complaint::new(line, REPEATED)]);
     }
@@ -96,7 +96,7 @@ pub(super) fn read(text: &str) -> Result<Numbered, Vec<Complaint>> {
     Ok((1..).zip(users.judged).collect())
 }
 
-impl Exported for User {
+impl ExportedUser for User {
     fn found(self) -> EntryOutcome {
         if self.service_account_client_id.is_some() {
             return Ok(None);

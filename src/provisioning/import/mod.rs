@@ -17,7 +17,7 @@ mod tests;
 use super::{
     accounts::{PasswordEntry, Person},
     file::{File, MOST_ENTITIES},
-    lines::{Declared, Lines},
+    lines::{Declaration, Lines},
     table::excerpt,
 };
 use crate::{
@@ -59,11 +59,11 @@ impl Import {
             Format::Keycloak => (keycloak::read(text)?, Entries::Users),
             Format::Auth0 => auth0::read(text)?,
         };
-        let mut gathering = Gathering::default();
+        let mut gathering = PeopleCollector::default();
         for (place, judged) in judged {
             gathering.take(place, judged);
         }
-        let Gathering { accounts, left_out, complaints, .. } = gathering;
+        let PeopleCollector { accounts, left_out, complaints, .. } = gathering;
         let file = File { accounts, ..File::default() };
         let import = Self { file, left_out, entries };
         if !complaints.is_empty() {
@@ -96,14 +96,14 @@ impl Import {
 }
 
 #[derive(Default)]
-struct Gathering {
-    accounts: Vec<Declared<Person>>,
+struct PeopleCollector {
+    accounts: Vec<Declaration<Person>>,
     left_out: Vec<Complaint>,
     complaints: Vec<Complaint>,
     first: HashMap<String, usize>,
 }
 
-impl Gathering {
+impl PeopleCollector {
     fn take(&mut self, place: usize, judged: EntryOutcome) {
         match judged {
             Ok(None) => {}
@@ -151,6 +151,6 @@ impl Gathering {
             suspended,
             enables: false,
         };
-        self.accounts.push(Declared { draft: person, lines: Lines::new(place) });
+        self.accounts.push(Declaration { draft: person, lines: Lines::new(place) });
     }
 }

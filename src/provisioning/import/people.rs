@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::{fmt, marker::PhantomData};
 
 /// A user as a server exports it.
-pub(super) trait Exported: DeserializeOwned {
+pub(super) trait ExportedUser: DeserializeOwned {
     /// Turns it into a person; `None` is one that is no person.
     fn found(self) -> EntryOutcome;
 }
@@ -24,16 +24,16 @@ pub(super) struct People<E> {
     exported: PhantomData<E>,
 }
 
-impl<'de, E: Exported> Deserialize<'de> for People<E> {
+impl<'de, E: ExportedUser> Deserialize<'de> for People<E> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let judged = deserializer.deserialize_seq(Each::<E>(PhantomData))?;
+        let judged = deserializer.deserialize_seq(UsersVisitor::<E>(PhantomData))?;
         Ok(Self { judged, exported: PhantomData })
     }
 }
 
-struct Each<E>(PhantomData<E>);
+struct UsersVisitor<E>(PhantomData<E>);
 
-impl<'de, E: Exported> Visitor<'de> for Each<E> {
+impl<'de, E: ExportedUser> Visitor<'de> for UsersVisitor<E> {
     type Value = Vec<EntryOutcome>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -58,7 +58,7 @@ impl<'de, E: Exported> Visitor<'de> for Each<E> {
 }
 
 /// Judges one entry.
-pub(super) fn judge<E: Exported>(user: Value) -> EntryOutcome {
+pub(super) fn judge<E: ExportedUser>(user: Value) -> EntryOutcome {
     if !user.is_object() {
         return Err(vec!["is not an object".to_owned()]);
     }

@@ -11,16 +11,16 @@ pub(super) const REPEATED: &str = "a member of an object is repeated";
 /// Returns the line near which a member is repeated, if one is; other mistakes are not looked for.
 pub(super) fn repeated(text: &str) -> Option<usize> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let read = Once.deserialize(&mut deserializer);
+    let read = RepeatChecker.deserialize(&mut deserializer);
     let error = read.err().filter(serde_json::Error::is_data)?;
     Some(error.line())
 }
 
 /// Reads a value and keeps nothing of it but the names of the objects that are open.
 #[derive(Clone, Copy)]
-struct Once;
+struct RepeatChecker;
 
-impl<'de> DeserializeSeed<'de> for Once {
+impl<'de> DeserializeSeed<'de> for RepeatChecker {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -28,7 +28,7 @@ impl<'de> DeserializeSeed<'de> for Once {
     }
 }
 
-impl<'de> Visitor<'de> for Once {
+impl<'de> Visitor<'de> for RepeatChecker {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -12,7 +12,7 @@ use crate::{
         accounts::{self, PasswordEntry, Person},
         apply::ApplyError,
         invite::withdraw_pending,
-        lines::Declared,
+        lines::Declaration,
     },
 };
 use std::collections::BTreeMap;
@@ -30,9 +30,9 @@ impl<'a> Planner<'a, '_> {
     /// for a file that is refused further down.
     pub(super) async fn account(
         &mut self,
-        declared: &'a Declared<Person>,
+        declared: &'a Declaration<Person>,
     ) -> Result<(), ApplyError> {
-        let Declared { draft: person, lines } = declared;
+        let Declaration { draft: person, lines } = declared;
         let command = Command::Provision(person.draft.clone());
         let (id, outcome) = if let Some(id) = self.holder(&person.address).await? {
             let outcome = self.existing(&id, person, &command).await?;
@@ -92,7 +92,7 @@ impl<'a> Planner<'a, '_> {
     }
 
     /// Holds the password of an account that is to be created to the rule for new ones.
-    fn first_password(&mut self, Declared { draft: person, lines }: &Declared<Person>) {
+    fn first_password(&mut self, Declaration { draft: person, lines }: &Declaration<Person>) {
         let Some(PasswordEntry::Clear(password)) = &person.password else { return };
         if let Err(fault) = self.workbench.password_policy().check_length(password) {
             let said = (lines.of_field("password"), format!("`password` {fault}"));
@@ -111,7 +111,7 @@ impl<'a> Planner<'a, '_> {
     /// Makes an account's memberships what the file says, and tells whether they were not.
     async fn memberships(
         &mut self,
-        Declared { draft: person, lines }: &Declared<Person>,
+        Declaration { draft: person, lines }: &Declaration<Person>,
         account: &str,
     ) -> Result<bool, ApplyError> {
         let Some(entries) = &person.memberships else { return Ok(false) };

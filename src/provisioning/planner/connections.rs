@@ -14,7 +14,7 @@ use crate::{
     provisioning::{
         apply::ApplyError,
         connections::{self, ConnectionEntry, ROLES},
-        lines::{Declared, Lines},
+        lines::{Declaration, Lines},
         lists::Entries,
         organizations,
         table::excerpt,
@@ -24,7 +24,7 @@ use crate::{
 impl Planner<'_, '_> {
     pub(super) async fn connection(
         &mut self,
-        Declared { draft: entry, lines }: &Declared<ConnectionEntry>,
+        Declaration { draft: entry, lines }: &Declaration<ConnectionEntry>,
     ) -> Result<(), ApplyError> {
         let slug = entry.organization.as_deref();
         let home = match slug {

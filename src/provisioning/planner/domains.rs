@@ -13,7 +13,7 @@ use crate::{
     provisioning::{
         apply::ApplyError,
         domains::{DOMAIN, DomainEntry},
-        lines::Declared,
+        lines::Declaration,
         lists::Entries,
         plan::Step,
     },
@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 impl Planner<'_, '_> {
     pub(super) async fn domain(
         &mut self,
-        Declared { draft, lines }: &Declared<DomainEntry>,
+        Declaration { draft, lines }: &Declaration<DomainEntry>,
     ) -> Result<(), ApplyError> {
         let DomainEntry { organization, domain } = draft;
         let claimed = claimed_name(organization, domain);
