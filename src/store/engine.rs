@@ -296,6 +296,15 @@ impl Connection {
         }
     }
 
+    /// Tells whether there are tables that are not of a store.
+    pub(super) async fn has_other_tables(&mut self) -> Result<bool> {
+        let rows = match self {
+            Self::Sqlite(c, _) => sqlite::fetch(c, sqlite::OTHER_TABLES, &[])?,
+            Self::Postgres(c) => c.fetch(postgres::OTHER_TABLES, &[]).await?,
+        };
+        Ok(!rows.is_empty())
+    }
+
     /// Installs triggers, which hold for every user of the database.
     pub(super) async fn install(&mut self, triggers: Triggers) -> Result<()> {
         let script = match (&*self, triggers) {

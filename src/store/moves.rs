@@ -96,7 +96,8 @@ struct MoveProgress {
 /// Moves all rows from one database to another, and compares the two. `tell` hears the table and how many of its rows were
 /// written, and may stop the move between two batches.
 ///
-/// Where a table is not the same the move stays unfinished, and the target is no store.
+/// Where a table is not the same the move stays unfinished, and the target is no store. One that was finished is compared
+/// once more: it may have been interrupted before it said so.
 pub async fn move_rows(
     (from, to): (&str, &str),
     now: Timestamp,
@@ -107,7 +108,8 @@ pub async fn move_rows(
     }
     let [source, target] = [from, to].map(|url| Engine::parse(url).map_err(MoveError::Address));
     let (source, target) = (source?, target?);
-    if source.is_new_file().map_err(DatabaseError::from)? {
+    let is_new = source.is_new_file();
+    if is_new.map_err(|error| MoveError::Unreachable(FROM, error.into()))? {
         return Err(MoveError::Missing);
     }
     let mut from = alone(&source, FROM).await?;
@@ -118,14 +120,21 @@ pub async fn move_rows(
     let rows = from.fetch(FIRST_OF_LOG, &[]).await?;
     let first = rows.first().ok_or(MoveError::Empty)?.bytes(0)?;
     let mut to = alone(&target, TO).await?;
-    copy((&mut from, &mut to), hex(&Sha256::digest(first)), now, tell).await?;
+    let installation = installation_of(first);
+    let was_finished = is_finished(&mut to, &installation).await?;
+    if !was_finished {
+        copy((&mut from, &mut to), installation, now, tell).await?;
+    }
     let mut compared = Vec::with_capacity(TABLES.len());
     for table in &*TABLES {
         let (from, to) = (digest(&mut from, table).await?, digest(&mut to, table).await?);
         compared.push(TableComparison { table: table.name, from, to });
     }
-    if compared.iter().all(TableComparison::is_same) {
-        migrate::end_move(&mut to).await?;
+    match (compared.iter().all(TableComparison::is_same), was_finished) {
+        (true, false) => migrate::end_move(&mut to).await?,
+        (true, true) | (false, false) => {}
+        // It was used since.
+        (false, true) => return Err(MoveError::Occupied),
     }
     to.close().await;
     from.close().await;
@@ -149,7 +158,6 @@ async fn copy(
     tell: &mut (dyn FnMut(&'static str, u64) -> ControlFlow<()> + Send),
 ) -> std::result::Result<(), MoveError> {
     let mut how_far = MoveProgress { installation, table: 0, after: TABLES[0].beginning() };
-    refuse_occupied(to, &how_far.installation).await?;
     let begun = migrate::begin_move(to, &how_far.written(), now).await;
     if let Some(noted) = begun.map_err(|why| MoveError::Schema(TO, why))? {
         how_far = serde_json::from_str(&noted).map_err(|_| MoveError::Occupied)?;
@@ -169,30 +177,41 @@ async fn copy(
     Ok(())
 }
 
-/// Refuses a database that holds anything else than a part of this installation.
-async fn refuse_occupied(
+/// Refuses a database that holds anything else than this installation or a part of it; tells whether a move of it was
+/// finished there.
+async fn is_finished(
     to: &mut Connection,
     installation: &str,
-) -> std::result::Result<(), MoveError> {
+) -> std::result::Result<bool, MoveError> {
     let schema = |why| MoveError::Schema(TO, why);
     if let Some(noted) = migrate::unfinished_move(to).await? {
         let noted: MoveProgress = serde_json::from_str(&noted).map_err(|_| MoveError::Occupied)?;
         let ours = noted.installation == installation && noted.table <= TABLES.len();
-        return if ours { Ok(()) } else { Err(MoveError::Occupied) };
+        return if ours { Ok(false) } else { Err(MoveError::Occupied) };
     }
     if !migrate::history(to).await.map_err(schema)? {
-        return Ok(());
+        // What another program keeps its rows in is no place for ours.
+        return if to.has_other_tables().await? { Err(MoveError::Occupied) } else { Ok(false) };
     }
     // A database that an earlier binary has begun is as good as a new one.
     if migrate::pending(to).await.map_err(schema)?.is_empty() {
+        if let Some(first) = to.fetch(FIRST_OF_LOG, &[]).await?.first() {
+            let is_ours = installation_of(first.bytes(0)?) == installation;
+            return if is_ours { Ok(true) } else { Err(MoveError::Occupied) };
+        }
         for table in &*TABLES {
             if !page(to, table, &table.beginning(), 1).await?.is_empty() {
                 return Err(MoveError::Occupied);
             }
         }
-        return Ok(());
+        return Ok(false);
     }
     Err(MoveError::Occupied)
+}
+
+/// What tells an installation from others, by the first row of its log.
+fn installation_of(mac_of_first: Vec<u8>) -> String {
+    hex(&Sha256::digest(mac_of_first))
 }
 
 async fn copy_table(

@@ -85,13 +85,17 @@ async fn a_store_goes_on_where_it_was_moved_to_with_every_row_and_a_log_that_hol
             assert_eq!(table["from"], table["to"], "{name}");
         }
         verify(&installation, to);
-        refused(&move_store(&installation, from, to), 1, "is not empty");
+        // It may have been interrupted before it said that it was finished.
+        assert_eq!(move_store(&installation, from, to).stdout, moved.stdout);
         serving = Some(serve(&installation, to));
         assert_eq!(me(node, &session).await.status, 200, "{to}");
         let next = node.refresh("web", &refresh).await;
         assert_eq!(next.status, 200, "{next:?}");
         refresh = text(&next.json()["refresh_token"]).to_owned();
         node.sign_in("bruno@acme.test").await;
+        serving.take().unwrap().stop().await;
+        refused(&move_store(&installation, from, to), 1, "is not empty");
+        serving = Some(serve(&installation, to));
     }
     serving.take().unwrap().stop().await;
     let last = places.last().unwrap();
@@ -160,8 +164,15 @@ async fn what_cannot_be_moved_is_refused_and_passwords_are_not_told() {
         (file(&installation, "empty.db"), "postgres://p:open-sesame@127.0.0.1:1/p");
     let migrated = porteiro(installation.path(), &["migrate", "--store", &empty]).output().unwrap();
     printed(&migrated);
+    let of_another = file(&installation, "another.db");
+    let table = rusqlite::Connection::open(installation.path().join("another.db")).unwrap();
+    table.execute_batch("CREATE TABLE orders (id)").unwrap();
+    drop(table);
+    let nowhere = format!("sqlite://{}/no/folder.db", installation.path().display());
     for (from, to, why) in [
         (from, from, "the same database"),
+        (from, &*of_another, "is not empty"),
+        (&*nowhere, &*empty, "cannot be reached"),
         (&*file(&installation, "missing.db"), &*empty, "no such database file"),
         (&*empty, &*file(&installation, "target.db"), "its security log is empty"),
         (from, secret, "the target cannot be reached"),

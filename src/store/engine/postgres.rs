@@ -33,3 +33,7 @@ pub(super) const LIVENESS_REQUIRED: &str = liveness!(" FOR SHARE OF e");
 
 /// The same for rows that will be changed.
 pub(super) const LIVENESS_CHANGED: &str = liveness!(" FOR NO KEY UPDATE OF e");
+
+/// Tables of the schema but for that of migrations, by which a store begins.
+pub(super) const OTHER_TABLES: &str = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+      WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p') AND c.relname <> 'schema_history' LIMIT 1";

@@ -46,6 +46,10 @@ const WRITER_CACHE_KIB: i64 = 16 * 1024;
 /// Pages of the write-ahead log with which a COMMIT copies them itself: only where [`upkeep`] did not come to it.
 const TOO_LONG: i64 = 8 * upkeep::LONG;
 
+/// Tables but for that of migrations, by which a store begins.
+pub(super) const OTHER_TABLES: &str =
+    "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name <> 'schema_history' LIMIT 1";
+
 /// The file of a database.
 #[derive(Clone)]
 pub(in crate::store) struct File {
