@@ -113,6 +113,7 @@ pub(super) async fn pending(
         Err(error) => return Err(error.into()),
     };
     fits(&rows)?;
+    rows.iter().try_for_each(|row| check_digest(row, MIGRATIONS))?;
     let present: Vec<i64> = rows.iter().map(|row| row.int(0)).collect::<Result<_, _>>()?;
     let pending = MIGRATIONS.iter().filter(|migration| !present.contains(&migration.version));
     Ok(pending.map(|migration| migration.name).collect())
@@ -137,6 +138,18 @@ fn fits(history: &[Row]) -> Result<(), MigrateError> {
         }
     }
     Ok(())
+}
+
+/// Refuses a migration that was another when it was applied.
+fn check_digest(applied: &Row, migrations: &[Migration]) -> Result<(), MigrateError> {
+    let (version, theirs) = (applied.int(0)?, applied.text(2)?);
+    let ours = migrations.iter().find(|migration| migration.version == version);
+    match ours {
+        Some(ours) if theirs != digest(ours.script) => {
+            Err(MigrateError::Rewritten { name: applied.text(1)? })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn too_new(needed: i64, known: i64) -> MigrateError {
@@ -238,10 +251,7 @@ async fn run_in_transaction(
             return Err(too_new(needed, known));
         }
         present = row.int(0)?;
-        let ours = migrations.iter().find(|migration| migration.version == present);
-        if ours.is_some_and(|ours| row.text(2).is_ok_and(|theirs| theirs != digest(ours.script))) {
-            return Err(MigrateError::Rewritten { name: row.text(1)? });
-        }
+        check_digest(&row, migrations)?;
     }
     let mut applied = Vec::new();
     for migration in migrations.iter().filter(|migration| migration.version > present) {
