@@ -58,6 +58,28 @@ fn archiving(archive: &Path) -> String {
     settings.replace("/backup/wal", archive.to_str().unwrap())
 }
 
+#[test]
+fn a_file_is_archived_once_and_whole_however_often_the_server_asks() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("wal")).unwrap();
+    let settings = archiving(&at("wal"));
+    let (_, command) = settings.split_once("archive_command = '").unwrap();
+    let command = command.split('\'').next().unwrap();
+    let archive = |file: &str| {
+        let command = command.replace("%p", file).replace("%f", "000000010000000000000001");
+        shell(folder.path(), &command).status().unwrap().success()
+    };
+    fs::write(at("whole"), "a segment").unwrap();
+    fs::write(at("other"), "another").unwrap();
+    fs::write(at("wal/000000010000000000000001.part"), "of one that died").unwrap();
+    assert!(archive("whole") && archive("whole"), "a server that died before it knew asks again");
+    assert!(!archive("other"), "no file is replaced");
+    let files: Vec<_> = fs::read_dir(at("wal")).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files, [at("wal/000000010000000000000001")]);
+    assert_eq!(fs::read_to_string(&files[0]).unwrap(), "a segment");
+}
+
 /// A store on a server of its own, and what of it a person held when it was copied.
 struct Scene {
     postgres: OwnPostgres,
