@@ -7,7 +7,12 @@ use super::{
 use crate::{
     actors::{INSTALLATION, hydrate_row},
     config::{LoadedConfig, SecretUrl},
-    domain::{Machine as _, reserved_names::ReservedNames, signing_keys::SigningKeys},
+    domain::{
+        Machine,
+        installation::{INSTALLATION_ID, Installation, SelfService},
+        reserved_names::ReservedNames,
+        signing_keys::SigningKeys,
+    },
     provisioning::{self, EndedCounts},
     store::{CopyError, Restoration},
     system::Workbench,
@@ -43,9 +48,20 @@ struct RestoreReport {
     ended: EndedCounts,
     /// Keys that stay revoked.
     revoked: Vec<String>,
+    /// What stays closed to strangers.
+    closed: Vec<SelfService>,
     /// Messages that were still to be delivered.
     messages: u64,
     log_rows: u64,
+    /// What is wrong with the chain of the log.
+    findings: usize,
+}
+
+/// What the replaced store knew that must not be forgotten with it.
+#[derive(Default)]
+struct ReplacedState {
+    keys: SigningKeys,
+    installation: Installation,
 }
 
 pub(super) async fn run(command: Restore, given: CommandSettings) -> Result<(), Failure> {
@@ -56,10 +72,12 @@ pub(super) async fn run(command: Restore, given: CommandSettings) -> Result<(), 
     waiting.finish_and_clear();
     let restored = restored?;
     if command.json {
-        let RestoreReport { ended, revoked, messages, log_rows } = restored;
+        let RestoreReport { ended, revoked, closed, messages, log_rows, findings } = restored;
+        let closed: Vec<&str> = closed.into_iter().map(SelfService::name).collect();
         let said = json!({
             "ended": ended.entities, "accounts": ended.accounts, "stay_revoked": revoked,
-            "messages": messages, "log_rows": log_rows, "keeps_sessions": command.keep_sessions,
+            "stay_closed": closed, "messages": messages, "log_rows": log_rows,
+            "findings": findings, "keeps_sessions": command.keep_sessions,
         });
         return Ok(say(&said.to_string())?);
     }
@@ -86,15 +104,32 @@ async fn restore(
             SecretUrl::new(url)
         )));
     }
-    let replaced = restoring.load_there(SigningKeys::KIND, INSTALLATION).await?;
-    let replaced =
-        replaced.map(|row| hydrate_row::<SigningKeys>(INSTALLATION, &row)).transpose()?;
+    let replaced = ReplacedState {
+        keys: known_there(&mut restoring, INSTALLATION).await?,
+        installation: known_there(&mut restoring, INSTALLATION_ID).await?,
+    };
     let workbench = workbench_at(&restoring.url(), &folder).await?;
-    let changed = change(command, loaded, &workbench, &replaced.unwrap_or_default()).await;
+    let changed = change(command, loaded, &workbench, &replaced).await;
     workbench.close().await;
     let restored = changed?;
     restoring.finish()?;
     Ok(restored)
+}
+
+/// Reads what the store knew that is replaced.
+async fn known_there<M: Machine + Default>(
+    restoring: &mut Restoration,
+    id: &str,
+) -> Result<M, Failure> {
+    let Some(row) = restoring.load_there(M::KIND, id).await? else { return Ok(M::default()) };
+    hydrate_row::<M>(id, &row).map_err(|error| {
+        cannot(&format!(
+            "the store that would be replaced cannot be read ({error}), so it is not known which \
+             signing keys it knew as revoked and what was closed in it: restore with the binary that \
+             wrote it, or move its file and those beside it away, try again, and revoke and close once \
+             more"
+        ))
+    })
 }
 
 /// Does in the copy what must be done before a server sees it.
@@ -102,17 +137,18 @@ async fn change(
     command: &Restore,
     loaded: &LoadedConfig,
     workbench: &Workbench,
-    replaced: &SigningKeys,
+    replaced: &ReplacedState,
 ) -> Result<RestoreReport, Failure> {
     // A token is opened only where a key may have to be replaced.
-    let observed = if replaced.revoked().next().is_some() {
+    let observed = if replaced.keys.revoked().next().is_some() {
         let sources = key_sources(&loaded.config).map_err(|fault| faults_of(&[fault]))?;
         let (folder, faults) = sources.salvage();
         folder.ok_or_else(|| faults_of(&faults))?.observed()
     } else {
         Vec::new()
     };
-    let revoked = provisioning::keep_revoked(workbench, replaced, &observed).await?;
+    let revoked = provisioning::keep_revoked(workbench, &replaced.keys, &observed).await?;
+    let closed = provisioning::keep_closed(workbench, &replaced.installation).await?;
     let ended = provisioning::end_what_may_be_spent(workbench, command.keep_sessions).await?;
     let waiting = workbench.store().messages_waiting().await?;
     let messages = waiting.iter().map(|topic| topic.count).sum();
@@ -126,13 +162,18 @@ async fn change(
              another backup, or put this one back with `--despite-findings`",
         ));
     }
-    Ok(RestoreReport { ended, revoked, messages, log_rows: proof.rows })
+    let findings = proof.findings.len();
+    Ok(RestoreReport { ended, revoked, closed, messages, log_rows: proof.rows, findings })
 }
 
 fn tell(command: &Restore, restored: &RestoreReport) -> Result<(), Failure> {
-    let RestoreReport { ended, revoked, messages, log_rows } = restored;
+    let RestoreReport { ended, revoked, closed, messages, log_rows, findings } = restored;
+    let chain = match findings {
+        0 => "holds".to_owned(),
+        many => format!("does not hold: {many} findings"),
+    };
     say(&format!(
-        "+ {} is the store now; the chain of its security log holds ({log_rows} rows)",
+        "+ {} is the store now; the chain of its security log {chain} ({log_rows} rows)",
         command.file.display()
     ))?;
     for (kind, count) in &ended.entities {
@@ -141,6 +182,9 @@ fn tell(command: &Restore, restored: &RestoreReport) -> Result<(), Failure> {
     say(&format!("- voided recovery links and codes of {} accounts", ended.accounts))?;
     for kid in revoked {
         say(&format!("- {kid} stays revoked, as the replaced store knew it"))?;
+    }
+    for service in closed {
+        say(&format!("- {} stays closed, as in the replaced store", service.name()))?;
     }
     if command.keep_sessions {
         say(KEPT)?;
@@ -159,10 +203,10 @@ const KEPT: &str = "! Sessions and token families were kept. Those that a person
      backup are good again, also those of a thief: `porteiro session end --everyone` ends them. A client that has \
      refreshed since presents a token that the backup does not know, and its family ends.";
 
-const AS_OLD: &str = "! As old as the backup: memberships and roles, accounts that were suspended or deleted, \
-     passwords, passkeys and recovery codes (used ones are good again), consents, API keys and client secrets \
-     (revoked ones are good again), webhooks, and revoked signing keys that the replaced store did not know. Look \
-     through what was ended or revoked since, and do it again.";
+const AS_OLD: &str = "! As old as the backup: memberships and roles, accounts, clients and organizations that were \
+     suspended or deleted, passwords, passkeys and recovery codes (used ones are good again), consents, API keys and \
+     client secrets (revoked ones are good again), webhooks, and what the replaced store did not know: revoked signing \
+     keys, registration or sign-up that was closed. Look through what was ended or revoked since, and do it again.";
 
 const SPENT: &str = "! What clients signed for one use before now (assertions, pushed requests) may be used once more until \
      it expires: wait 15 minutes before you start a server where another party may have seen them.";

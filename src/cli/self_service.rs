@@ -61,12 +61,12 @@ pub(super) async fn run(
         (true, true) => "would change:",
         (true, false) => "~ changed:",
     };
-    let (name, stays) = match service {
-        SelfService::Registration => ("registration", "clients that are there go on"),
-        SelfService::SignUp => ("sign-up", "accounts that are there, and invitations, go on"),
+    let stays = match service {
+        SelfService::Registration => "clients that are there go on",
+        SelfService::SignUp => "accounts that are there, and invitations, go on",
     };
     let by = if closes { stays } else { "as the configuration says" };
-    Ok(say(&format!("{sign} {name} is {state}; {by}; no row ends"))?)
+    Ok(say(&format!("{sign} {} is {state}; {by}; no row ends", service.name()))?)
 }
 
 fn is_configured(service: SelfService, config: &Config) -> bool {

@@ -2,13 +2,14 @@
 //!
 //! | state | command | next | refused when |
 //! |---|---|---|---|
-//! | any | end the sessions of everyone | the number of sign-outs is one more, and everyone's is that | never |
-//! | any | number a sign-out | one more; the organization that is signed out keeps the number | never |
+//! | any | end the sessions of everyone | the number of sign-outs rises, and everyone's is that | never |
+//! | any | number a sign-out | it rises; the organization that is signed out keeps the number | never |
 //! | open | close registration or sign-up | closed, whatever the configuration says | never |
 //! | closed | open it | open: the configuration says whether it is | never |
 //!
 //! There is one row of this kind, once an operator has used one of these commands. No number ever falls: what a person
-//! proves and what they grant names the number that it was given at, and is worth nothing once a later one counts.
+//! proves and what they grant names the number that it was given at, and is worth nothing once a later one counts. A number
+//! is at least the time in seconds, so that none is given a second time in a store that was put back from a backup.
 
 use super::{Decision, Machine, Record, Timestamp, epoch::is_first};
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ pub const INSTALLATION_ID: &str = "installation";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Installation {
-    /// How often people were signed out, of one organization or of everything.
+    /// The number of the last sign-out, of one organization or of everything.
     #[serde(default, skip_serializing_if = "is_first")]
     sign_outs: u64,
     /// The number of the last sign-out of everyone.
@@ -48,6 +49,16 @@ pub enum SelfService {
     SignUp,
 }
 
+impl SelfService {
+    /// As commands name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Registration => "registration",
+            Self::SignUp => "sign-up",
+        }
+    }
+}
+
 /// The sign-outs that there have been when something is proved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignOuts {
@@ -70,8 +81,9 @@ pub enum Command {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    AllSessionsEnded,
-    SignOutNumbered,
+    /// By the number.
+    AllSessionsEnded(u64),
+    SignOutNumbered(u64),
     Closed(SelfService),
     Opened(SelfService),
 }
@@ -97,6 +109,11 @@ impl Installation {
             SelfService::Registration => self.registration_closed,
             SelfService::SignUp => self.sign_up_closed,
         }
+    }
+
+    fn next_number(&self, now: Timestamp) -> u64 {
+        let seconds = u64::try_from(now.millis() / 1000).unwrap_or_default();
+        self.sign_outs.saturating_add(1).max(seconds)
     }
 
     fn set_closed(&mut self, service: SelfService, closed: bool) {
@@ -130,13 +147,14 @@ impl Machine for Installation {
     type Reply = Reply;
     type Refusal = Infallible;
 
-    fn decide(&self, command: &Command, _now: Timestamp) -> Decision<Self> {
+    fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         let (event, record) = match *command {
             Command::EndAllSessions => {
-                (Event::AllSessionsEnded, Some("installation.sessions_ended"))
+                let number = self.next_number(now);
+                (Event::AllSessionsEnded(number), Some("installation.sessions_ended"))
             }
             // The organization says so in its trail.
-            Command::NumberSignOut => (Event::SignOutNumbered, None),
+            Command::NumberSignOut => (Event::SignOutNumbered(self.next_number(now)), None),
             Command::Close(service) if !self.is_closed(service) => {
                 (Event::Closed(service), Some(service.closed()))
             }
@@ -157,11 +175,8 @@ impl Machine for Installation {
 
     fn apply(&mut self, event: &Event) {
         match *event {
-            Event::AllSessionsEnded => {
-                self.sign_outs = self.sign_outs.saturating_add(1);
-                self.everyone = self.sign_outs;
-            }
-            Event::SignOutNumbered => self.sign_outs = self.sign_outs.saturating_add(1),
+            Event::AllSessionsEnded(number) => (self.sign_outs, self.everyone) = (number, number),
+            Event::SignOutNumbered(number) => self.sign_outs = number,
             Event::Closed(service) => self.set_closed(service, true),
             Event::Opened(service) => self.set_closed(service, false),
         }
@@ -185,15 +200,29 @@ mod tests {
     fn every_sign_out_has_a_number_of_its_own_and_that_of_everyone_is_remembered() {
         let mut installation = Installation::default();
         assert_eq!(installation.sign_outs(), SignOuts::default());
+        let first = 1_800_000_000;
         let (reply, records) = ask(&mut installation, Command::NumberSignOut);
-        assert_eq!((reply.sign_outs, records), (1, Vec::new()));
-        assert_eq!(installation.sign_outs(), SignOuts { everyone: 0, last: 1 });
+        assert_eq!((reply.sign_outs, records), (first, Vec::new()));
+        assert_eq!(installation.sign_outs(), SignOuts { everyone: 0, last: first });
         let (reply, records) = ask(&mut installation, Command::EndAllSessions);
-        assert_eq!((reply.sign_outs, records), (2, vec!["installation.sessions_ended"]));
+        assert_eq!((reply.sign_outs, records), (first + 1, vec!["installation.sessions_ended"]));
         ask(&mut installation, Command::NumberSignOut);
-        assert_eq!(installation.sign_outs(), SignOuts { everyone: 2, last: 3 });
+        assert_eq!(installation.sign_outs(), SignOuts { everyone: first + 1, last: first + 2 });
         let text = serde_json::to_string(&installation).unwrap();
         assert_eq!(serde_json::from_str::<Installation>(&text).unwrap(), installation);
+    }
+
+    #[test]
+    fn a_number_is_not_given_again_where_a_store_was_put_back() {
+        let (mut installation, mut lost) = (Installation::default(), Installation::default());
+        for now in [NOW, NOW, NOW] {
+            let event = lost.decide(&Command::EndAllSessions, now).events.remove(0);
+            lost.apply(&event);
+        }
+        let later = Timestamp::from_millis(NOW.millis() + 60_000);
+        let event = installation.decide(&Command::EndAllSessions, later).events.remove(0);
+        installation.apply(&event);
+        assert!(installation.sign_outs().everyone > lost.sign_outs().last);
     }
 
     #[test]

@@ -73,7 +73,9 @@ pub use organization_changes::{
 };
 pub use plan::{Plan, Removal, Step};
 pub use recover::{IssuedRecoveryLink, Recover, RecoverError, recover};
-pub use restore::{EndedCounts, Fate, RestoreError, end_what_may_be_spent, fate_of, keep_revoked};
+pub use restore::{
+    EndedCounts, Fate, RestoreError, end_what_may_be_spent, fate_of, keep_closed, keep_revoked,
+};
 pub use sign_out::{
     ClientHoldings, SignOutCount, SignOutError, SignOutScope, client_holdings, count_sign_out,
     is_closed, set_self_service, sign_out,

@@ -24,7 +24,7 @@ use crate::{
         domain_claim::DomainClaim,
         external_identity::ExternalIdentity,
         flow::Flow,
-        installation::{INSTALLATION_ID, Installation, restored},
+        installation::{self, INSTALLATION_ID, Installation, SelfService, restored},
         invitation::Invitation,
         membership::Membership,
         organization::Organization,
@@ -56,6 +56,7 @@ pub enum Fate {
 
 /// The fate of every kind.
 pub const FATES: &[(&str, Fate)] = &[
+    // What was proved in it is forgotten.
     (Flow::KIND, Fate::Ends),
     (DeviceGrant::KIND, Fate::Ends),
     (BackchannelRequest::KIND, Fate::Ends),
@@ -153,10 +154,39 @@ pub async fn end_what_may_be_spent(
         ended.entities.insert(kind, count);
     }
     ended.accounts = void_what_is_out(workbench).await?;
+    if !keeps_sessions {
+        // No browser is remembered, as if its person had just proved a second factor there.
+        ask_installation(workbench, installation::Command::EndAllSessions).await?;
+    }
     let record = restored(&ended.entities, keeps_sessions).in_context(&Context::operator());
     let of = (Installation::KIND, INSTALLATION_ID);
     workbench.store().note(workbench.clock().now(), of, record).await?;
     Ok(ended)
+}
+
+/// Keeps closed what an operator had closed in the replaced store; returns that of it which was open in the backup.
+pub async fn keep_closed(
+    workbench: &Workbench,
+    replaced: &Installation,
+) -> Result<Vec<SelfService>, RestoreError> {
+    let mut closed = Vec::new();
+    for service in [SelfService::Registration, SelfService::SignUp] {
+        let close = installation::Command::Close(service);
+        if replaced.is_closed(service) && ask_installation(workbench, close).await?.changed {
+            closed.push(service);
+        }
+    }
+    Ok(closed)
+}
+
+async fn ask_installation(
+    workbench: &Workbench,
+    command: installation::Command,
+) -> Result<installation::Reply, RestoreError> {
+    let mut commit = workbench.multi_commit();
+    let Ok(reply) = commit.decide::<Installation>(INSTALLATION_ID, &command).await?;
+    commit.commit().await?;
+    Ok(reply)
 }
 
 /// Ends the entities of a kind, or those token families alone whose code is not redeemed.

@@ -36,6 +36,7 @@ fn files(installation: &Installation) -> BTreeSet<String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backup_under_load_comes_back_without_what_may_have_been_spent() {
     let installation = installation();
+    installation.configure("[limits]\nenabled = false\n[sign_up]\nopen = true\n");
     let serving = installation.serve();
     let node = Outside { address: installation.address };
     let held = Held::by_ana(&installation, &node).await;
@@ -62,6 +63,9 @@ async fn a_backup_under_load_comes_back_without_what_may_have_been_spent() {
     installation.apply(
         "[[account]]\nemail = \"late@acme.test\"\npassword = \"correct horse battery staple\"\n",
     );
+    for service in ["registration", "sign-up"] {
+        printed(&installation.run(&[&[service, "close"], &WHY[..]].concat()));
+    }
 
     let running = installation.run(&["restore", "copy.backup", "--replace"]);
     refused(&running, 1, "another process uses the store");
@@ -76,6 +80,15 @@ async fn a_backup_under_load_comes_back_without_what_may_have_been_spent() {
     let stay: BTreeSet<&str> = told["stay_revoked"].as_array().unwrap().iter().map(text).collect();
     assert_eq!(stay, BTreeSet::from([&*leaked, &*successor]), "{told}");
     assert!(!files(&installation).iter().any(|name| name.contains("restoring")));
+    assert_eq!(told["stay_closed"], serde_json::json!(["registration", "sign-up"]), "{told}");
+    assert_eq!(told["findings"], 0, "{told}");
+    // What a browser remembers names the number of the last sign-out of everyone.
+    let of_all = "SELECT state ->> 'everyone' FROM entities WHERE kind = 'installation'";
+    let number: i64 = {
+        let store = rusqlite::Connection::open(store_of(&installation)).unwrap();
+        store.query_row(of_all, [], |row| row.get(0)).unwrap()
+    };
+    assert!(number > 1_700_000_000, "{number}");
 
     let verified = printed(&installation.run(&["log", "verify"]));
     assert!(verified.contains("0 findings"), "{verified}");
@@ -90,6 +103,8 @@ async fn a_backup_under_load_comes_back_without_what_may_have_been_spent() {
     assert_eq!(me(node, &held.session).await.status, 401);
     node.refresh("web", &held.refresh).await.refused(400, "invalid_grant");
     held.assert_spent(&node).await;
+    let sign_up = node.post_json("/flows", &json!({ "kind": "sign_up" }), &[]).await;
+    sign_up.problem(403, "sign_up_closed");
     let published = serde_json::to_string(&node.key_set().await).unwrap();
     assert!(!published.contains(&leaked) && !published.contains(&successor), "{published}");
     let flow = node.post_json("/flows", &json!({ "kind": "sign_in" }), &[]).await.json();
@@ -208,7 +223,7 @@ async fn what_is_no_whole_backup_is_refused_and_the_store_stays_as_it_was() {
     let despite = ["restore", "forged.backup", "--replace", "--despite-findings"];
     let told = installation.run(&despite);
     assert!(said(&told).contains("was altered"), "{}", said(&told));
-    printed(&told);
+    assert!(printed(&told).contains("does not hold: 1 findings"), "{}", printed(&told));
     refused(&installation.run(&["log", "verify"]), 1, "");
 
     printed(
@@ -244,6 +259,10 @@ async fn postgresql_is_told_which_command_to_use_and_no_password() {
     assert!(!installation.path().join("copy.backup").exists());
 }
 
+fn store_of(installation: &Installation) -> PathBuf {
+    installation.path().join("porteiro.db")
+}
+
 /// Leaves what a process leaves that is killed in a transaction while it is alone with the store.
 fn kill_in_a_transaction(store: &Path) {
     let at = |end: &str| PathBuf::from(format!("{}{end}", store.display()));
@@ -267,7 +286,7 @@ async fn commands_that_only_read_undo_what_a_killed_process_left_unfinished() {
     let usual = commands.map(|command| installation.run(command).status);
     fs::remove_file(installation.path().join("copy.backup")).unwrap();
     for (command, usual) in commands.into_iter().zip(usual) {
-        kill_in_a_transaction(&installation.path().join("porteiro.db"));
+        kill_in_a_transaction(&store_of(&installation));
         let output = installation.run(command);
         assert_eq!(output.status, usual, "{command:?}: {}", said(&output));
     }
