@@ -22,6 +22,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// How the name of a copy ends that is not finished.
+const UNFINISHED: &str = "unfinished";
+
+/// How the name of a copy ends that is to take the place of a store.
+const RESTORING: &str = "restoring";
+
 /// What is written as it is in the address of a file.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
 
@@ -83,9 +89,10 @@ pub async fn back_up(url: &str, to: &Path) -> Result<Backup, CopyError> {
     if !store.path().try_exists().map_err(DatabaseError::from)? {
         return Err(CopyError::Missing);
     }
-    // The name is taken first: another process that wants it is told, and a file that is there stays as it is.
-    let place = Draft::make(to.to_owned()).map_err(|error| unwritable(to, error))?;
-    let copy = Draft::make_beside(to, "unfinished").map_err(|error| unwritable(to, error))?;
+    if to.symlink_metadata().is_ok() {
+        return Err(CopyError::Exists(to.to_owned()));
+    }
+    let copy = draft_beside(to, UNFINISHED)?;
     store.copy_into(&copy.path).map_err(|error| match error {
         error if is_busy(&error) => CopyError::InUse,
         error if is_damaged(&error) => CopyError::Faulty(error.to_string()),
@@ -101,9 +108,8 @@ pub async fn back_up(url: &str, to: &Path) -> Result<Backup, CopyError> {
     let (entities, log_rows) = counted?;
     copied.fold()?;
     let bytes = fs::metadata(&copy.path).map_err(DatabaseError::from)?.len();
-    fs::rename(&copy.path, to).map_err(|error| unwritable(to, error))?;
-    copy.keep();
-    place.keep();
+    // Only a whole copy has the name.
+    copy.publish(to).map_err(|error| unwritable(to, error))?;
     sync_folder_of(to).map_err(|error| unwritable(to, error))?;
     Ok(Backup { bytes, entities, log_rows })
 }
@@ -189,7 +195,10 @@ impl Restoration {
     pub fn finish(self) -> Result<(), CopyError> {
         let Self { store, alone, copy, made } = self;
         File::existing(&copy.path).fold()?;
-        alone.give_way(&store, &copy.path)?;
+        alone.give_way(&store, &copy.path).map_err(|error| match error {
+            DatabaseError::File(error) => unwritable(store.path(), error),
+            other => other.into(),
+        })?;
         copy.keep();
         if let Some(made) = made {
             made.keep();
@@ -210,6 +219,12 @@ fn check_is_another(store: &Path, backup: &Path) -> Result<(), CopyError> {
     if fs::canonicalize(store).is_ok_and(|store| store == real) {
         return refused("it is the store itself");
     }
+    if fs::canonicalize(Draft::place(store, RESTORING)).is_ok_and(|left| left == real) {
+        return refused(
+            "it was left by a restore that was interrupted, and would be removed by this one: give it \
+             another name first",
+        );
+    }
     if beside(&real).is_some() {
         return refused(
             "a file beside it holds a part of it, so it is a database that is or was in use; \
@@ -226,7 +241,7 @@ fn copied(backup: &Path, store: &Path) -> Result<Draft, CopyError> {
     if !from.metadata().map_err(no_backup)?.is_file() {
         return Err(CopyError::Unusable(backup.to_owned(), "it is no file".to_owned()));
     }
-    let copy = Draft::make_beside(store, "restoring").map_err(|error| unwritable(store, error))?;
+    let copy = draft_beside(store, RESTORING)?;
     let written = fs::OpenOptions::new().write(true).open(&copy.path).and_then(|mut to| {
         io::copy(&mut from, &mut to)?;
         to.sync_all()
@@ -256,6 +271,11 @@ fn file_of(url: &str) -> Result<File, CopyError> {
         Engine::Sqlite(file) => Ok(file),
         Engine::Postgres(_) => Err(CopyError::Postgres),
     }
+}
+
+fn draft_beside(file: &Path, what_for: &str) -> Result<Draft, CopyError> {
+    let made = Draft::make_beside(file, what_for);
+    made.map_err(|error| unwritable(&Draft::place(file, what_for), error))
 }
 
 fn unwritable(path: &Path, error: io::Error) -> CopyError {

@@ -66,6 +66,7 @@ async fn a_backup_under_load_comes_back_without_what_may_have_been_spent() {
     for service in ["registration", "sign-up"] {
         printed(&installation.run(&[&[service, "close"], &WHY[..]].concat()));
     }
+    fs::set_permissions(store_of(&installation), fs::Permissions::from_mode(0o640)).unwrap();
 
     let running = installation.run(&["restore", "copy.backup", "--replace"]);
     refused(&running, 1, "another process uses the store");
@@ -82,6 +83,8 @@ async fn a_backup_under_load_comes_back_without_what_may_have_been_spent() {
     assert!(!files(&installation).iter().any(|name| name.contains("restoring")));
     assert_eq!(told["stay_closed"], serde_json::json!(["registration", "sign-up"]), "{told}");
     assert_eq!(told["findings"], 0, "{told}");
+    let mode = store_of(&installation).metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640, "as that of the file that was replaced");
     // What a browser remembers names the number of the last sign-out of everyone.
     let of_all = "SELECT state ->> 'everyone' FROM entities WHERE kind = 'installation'";
     let number: i64 = {
@@ -201,6 +204,13 @@ async fn what_is_no_whole_backup_is_refused_and_the_store_stays_as_it_was() {
         .execute_batch("CREATE TABLE t (x)")
         .unwrap();
 
+    let left = "porteiro.db.restoring";
+    fs::write(at(left), &whole).unwrap();
+    let why = "left by a restore that was interrupted";
+    refused(&installation.run(&["restore", left, "--replace"]), 1, why);
+    assert_eq!(fs::read(at(left)).unwrap(), whole, "it may be the only one");
+    fs::remove_file(at(left)).unwrap();
+
     let names = files(&installation);
     for (name, why) in [
         ("missing.backup", "cannot be read"),
@@ -276,6 +286,52 @@ fn kill_in_a_transaction(store: &Path) {
     drop(alone);
     fs::rename(at(".killed"), store).unwrap();
     fs::rename(at(".killed-journal"), at("-journal")).unwrap();
+}
+
+#[tokio::test]
+async fn a_backup_that_is_killed_takes_no_name_and_the_next_one_clears_up() {
+    let installation = installation();
+    let at = |name: &str| installation.path().join(name);
+    let make = ["backup", "copy.backup", "--config", "porteiro.toml"];
+    for round in 0..20 {
+        let mut child = porteiro(installation.path(), &make).spawn().unwrap();
+        tokio::time::sleep(Duration::from_millis(5 * round)).await;
+        let _ = child.kill();
+        child.wait().unwrap();
+        if at("copy.backup").exists() {
+            printed(&installation.run(&["log", "verify", "--store", &url_of(&at("copy.backup"))]));
+            fs::remove_file(at("copy.backup")).unwrap();
+        }
+    }
+    fs::write(at("copy.backup.unfinished"), "of one that was killed").unwrap();
+    printed(&installation.run(&["backup", "copy.backup"]));
+    assert!(!files(&installation).iter().any(|name| name.contains("unfinished")));
+    let whole = fs::read(at("copy.backup")).unwrap();
+    // Another process that makes one of the same name is not disturbed, and no link is followed.
+    let held = fs::File::create(at("other.backup.unfinished")).unwrap();
+    held.try_lock().unwrap();
+    refused(&installation.run(&["backup", "other.backup"]), 1, "other.backup.unfinished");
+    std::os::unix::fs::symlink(at("copy.backup"), at("third.backup.unfinished")).unwrap();
+    refused(&installation.run(&["backup", "third.backup"]), 1, "third.backup.unfinished");
+    assert_eq!(fs::read(at("copy.backup")).unwrap(), whole);
+    assert!(!at("other.backup").exists() && !at("third.backup").exists());
+}
+
+#[tokio::test]
+async fn a_store_that_a_link_names_comes_back_where_the_link_leads() {
+    let installation = installation();
+    printed(&installation.run(&["backup", "copy.backup"]));
+    let (volume, link) = (tempfile::tempdir().unwrap(), installation.path().join("link.db"));
+    std::os::unix::fs::symlink(volume.path().join("porteiro.db"), &link).unwrap();
+    let mut restore =
+        porteiro(installation.path(), &["restore", "copy.backup", "--config", "porteiro.toml"]);
+    printed(&restore.env("PORTEIRO_STORE__URL", url_of(&link)).output().unwrap());
+    assert!(link.is_symlink() && volume.path().join("porteiro.db").is_file());
+    printed(&installation.run(&["log", "verify", "--store", &url_of(&link)]));
+}
+
+fn url_of(file: &Path) -> String {
+    format!("sqlite://{}", file.display())
 }
 
 #[tokio::test]

@@ -16,6 +16,9 @@ const BESIDE: [&str; 3] = [WAL, "-shm", JOURNAL];
 
 const WAL: &str = "-wal";
 
+/// How many links lead to a file, at most.
+const MOST_LINKS: u32 = 16;
+
 /// There is one only while a connection is alone with the file, or where its process was killed.
 const JOURNAL: &str = "-journal";
 
@@ -31,7 +34,7 @@ impl File {
     /// The file itself, where this is a link to it; made where it is missing.
     pub(in crate::store) fn to_be_made(&self) -> Self {
         let path = fs::canonicalize(&self.path);
-        Self::at(path.unwrap_or_else(|_| self.path.clone()), true)
+        Self::at(path.unwrap_or_else(|_| end_of_links(&self.path)), true)
     }
 
     /// A file that is there.
@@ -56,16 +59,17 @@ impl File {
     /// Puts `new`, which is all in one file, in the place of this one, whose only connection is `alone`. After a crash
     /// the one or the other is there, and nothing beside it.
     pub(in crate::store) fn replace_by(&self, new: &Path, alone: &Connection) -> Result<()> {
-        give_to_owner_of(&self.path, new)?;
+        give_rights_of(&self.path, new)?;
         stop_writing(alone)?;
         remove_beside(&self.path)?;
         Ok(fs::rename(new, &self.path)?)
     }
 }
 
-/// A file that is being written. It is removed again unless it was put in its place.
+/// A file that is being written, and locked for as long. It is removed again unless it was put in its place.
 pub(in crate::store) struct Draft {
     pub(in crate::store) path: PathBuf,
+    file: fs::File,
 }
 
 impl Draft {
@@ -78,15 +82,49 @@ impl Draft {
             use std::os::unix::fs::OpenOptionsExt as _;
             options.mode(0o600);
         }
-        options.open(&path).map(|_| Self { path })
+        let file = options.open(&path)?;
+        Ok(Self { path, file })
     }
 
-    /// Makes one beside `file`, named after it. The caller keeps other processes from `file`: one that lies there is of a
-    /// process that was killed.
+    /// Makes one beside `file`, named after it. One that lies there was left by a process that was killed, unless that
+    /// process still holds it.
     pub(in crate::store) fn make_beside(file: &Path, what_for: &str) -> io::Result<Self> {
-        let path = ending(file, &format!(".{what_for}"));
-        remove_with_beside(&path)?;
-        Self::make(path)
+        let path = Self::place(file, what_for);
+        let made = match Self::make(path.clone()) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                remove_left(&path)?;
+                Self::make(path)?
+            }
+            made => made?,
+        };
+        made.file.try_lock()?;
+        // Before it was locked, another process may have taken it for one that was left.
+        if has_name(&made.file, &made.path) {
+            return Ok(made);
+        }
+        made.keep();
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    /// Where the one beside `file` is made.
+    pub(in crate::store) fn place(file: &Path, what_for: &str) -> PathBuf {
+        ending(file, &format!(".{what_for}"))
+    }
+
+    /// Gives the file its name; fails where another has it.
+    pub(in crate::store) fn publish(self, name: &Path) -> io::Result<()> {
+        match fs::hard_link(&self.path, name) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                // A file system without links: the name is taken for a moment by an empty file.
+                let place = Self::make(name.to_owned())?;
+                fs::rename(&self.path, name)?;
+                place.keep();
+                self.keep();
+                Ok(())
+            }
+            // The other name is removed with the draft.
+            linked => linked,
+        }
     }
 
     /// Leaves the file, which has another name now or is wanted as it is.
@@ -104,6 +142,29 @@ impl Drop for Draft {
     }
 }
 
+/// Tells whether a name leads to this file.
+#[cfg(unix)]
+fn has_name(file: &fs::File, name: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let id = |found: fs::Metadata| (found.dev(), found.ino());
+    matches!((file.metadata().map(id), name.metadata().map(id)), (Ok(one), Ok(other)) if one == other)
+}
+
+#[cfg(not(unix))]
+fn has_name(_: &fs::File, _: &Path) -> bool {
+    true
+}
+
+/// Removes what a process left that was killed; refuses what is no file, or is held by a process that runs.
+fn remove_left(path: &Path) -> io::Result<()> {
+    if !path.symlink_metadata()?.is_file() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let left = fs::File::open(path)?;
+    left.try_lock()?;
+    remove_with_beside(path)
+}
+
 /// The files beside a database that may hold a part of it, as far as there are any.
 pub(in crate::store) fn beside(file: &Path) -> Option<PathBuf> {
     let parts = [WAL, JOURNAL].map(|end| ending(file, end));
@@ -119,20 +180,30 @@ fn is_filled(file: &Path) -> bool {
     file.metadata().is_ok_and(|found| found.len() > 0)
 }
 
-/// Has `file` belong to the user and group of another: an operator may not be the user of the server.
+/// Has `file` belong to the user and group of another, with its mode: an operator may not be the user of the server.
 #[cfg(unix)]
-fn give_to_owner_of(other: &Path, file: &Path) -> io::Result<()> {
+fn give_rights_of(other: &Path, file: &Path) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, chown};
     let (wanted, now) = (other.metadata()?, file.metadata()?);
-    if (wanted.uid(), wanted.gid()) == (now.uid(), now.gid()) {
-        return Ok(());
+    if (wanted.uid(), wanted.gid()) != (now.uid(), now.gid()) {
+        chown(file, Some(wanted.uid()), Some(wanted.gid()))?;
     }
-    chown(file, Some(wanted.uid()), Some(wanted.gid()))
+    fs::set_permissions(file, wanted.permissions())
 }
 
 #[cfg(not(unix))]
-fn give_to_owner_of(_: &Path, _: &Path) -> io::Result<()> {
+fn give_rights_of(_: &Path, _: &Path) -> io::Result<()> {
     Ok(())
+}
+
+/// Follows links to a file that is missing.
+fn end_of_links(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    path
 }
 
 fn remove_with_beside(file: &Path) -> io::Result<()> {
@@ -161,5 +232,9 @@ fn ending(file: &Path, end: &str) -> PathBuf {
 /// Has the names in the folder of a file reach the disk.
 pub(in crate::store) fn sync_folder_of(file: &Path) -> io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    match fs::File::open(folder.unwrap_or(Path::new("."))) {
+        // One that may be written and not read: its names reach the disk by themselves.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        folder => folder?.sync_all(),
+    }
 }
