@@ -92,7 +92,11 @@ fn read_heads(file: &Path) -> Result<Vec<Head>, Failure> {
         })
         .collect();
     if heads.is_empty() {
-        let why = format!("{}: no line of it names a head of the security log", file.display());
+        let why = format!(
+            "{}: no line of it names a head of the security log: it takes lines of a server's log in \
+             JSON, as they were written and with nothing before the `{{`",
+            file.display()
+        );
         return Err(Failure::Configuration(vec![why]));
     }
     Ok(heads)

@@ -66,13 +66,13 @@ enum Command {
     Serve,
     /// Bring resources, organizations, accounts and clients to what a file says
     Apply(apply::Apply),
-    /// List, show, invite, unlock and recover accounts
+    /// List, show, invite, import, unlock, recover and suspend accounts
     #[command(subcommand)]
     Account(account::Command),
     /// Make, suspend, enable, list and show organizations
     #[command(subcommand)]
     Organization(organization::Command),
-    /// List and show clients
+    /// List, show, suspend, enable and delete clients, and change their secrets
     #[command(subcommand)]
     Client(client::Command),
     /// Make, rotate, revoke, list and show API keys

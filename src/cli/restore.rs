@@ -81,7 +81,7 @@ pub(super) async fn run(command: Restore, given: CommandSettings) -> Result<(), 
         });
         return Ok(say(&said.to_string())?);
     }
-    tell(&command, &restored)
+    tell(&command, url, &restored)
 }
 
 async fn restore(
@@ -167,15 +167,16 @@ async fn change(
     Ok(RestoreReport { ended, revoked, closed, messages, log_rows: proof.rows, findings })
 }
 
-fn tell(command: &Restore, restored: &RestoreReport) -> Result<(), Failure> {
+fn tell(command: &Restore, url: &str, restored: &RestoreReport) -> Result<(), Failure> {
     let RestoreReport { ended, revoked, closed, messages, log_rows, findings } = restored;
     let chain = match findings {
         0 => "holds".to_owned(),
         many => format!("does not hold: {many} findings"),
     };
     say(&format!(
-        "+ {} is the store now; the chain of its security log {chain} ({log_rows} rows)",
-        command.file.display()
+        "+ restored {} to {}; the chain of its security log {chain} ({log_rows} rows)",
+        command.file.display(),
+        SecretUrl::new(url)
     ))?;
     for (kind, count) in &ended.entities {
         say(&format!("- ended {count} of kind {kind}"))?;

@@ -65,7 +65,11 @@ pub(super) async fn run(
         SelfService::Registration => "clients that are there go on",
         SelfService::SignUp => "accounts that are there, and invitations, go on",
     };
-    let by = if closes { stays } else { "as the configuration says" };
+    let by = match (closes, opened) {
+        (true, _) => stays,
+        (false, true) => "as the configuration says",
+        (false, false) => "the configuration keeps it so",
+    };
     Ok(say(&format!("{sign} {} is {state}; {by}; no row ends", service.name()))?)
 }
 

@@ -87,7 +87,9 @@ impl Delivery {
     async fn deliver(&self, message: &LeasedMessage) -> Result<(), DeliveryFailure> {
         let topic = message.lane.topic.as_str();
         let Some(courier) = self.couriers.get(topic) else {
-            return Err(DeliveryFailure::TopicRests("no courier for this topic here".to_owned()));
+            return Err(DeliveryFailure::TopicRests(
+                "this node is not configured to send it".to_owned(),
+            ));
         };
         let context = outbox_context(&message.id, topic, message.expires_at);
         let opened = self.services.vault.now().open(OUTBOX_PURPOSE, &context, &message.payload);

@@ -149,7 +149,11 @@ fn keys(sources: &KeySources, dev_keys: DevKeys) -> Vec<Finding> {
         Ok(folder) => {
             let signing: Vec<&str> =
                 folder.signing().iter().map(|file| file.signer.algorithm().name()).collect();
-            vec![good("keys", format!("{} signing ({})", signing.len(), signing.join(", ")))]
+            let (count, names) = (signing.len(), signing.join(", "));
+            let text = format!(
+                "{count} signing keys in the folder ({names}); `porteiro keys list` says where each stands"
+            );
+            vec![good("keys", text)]
         }
         Err(faults) => faults.iter().map(|fault| bad("keys", fault.to_string())).collect(),
     });
