@@ -1,10 +1,10 @@
 //! The playbooks of docs/bad-days.md: their commands, run as they are printed, do what the page says.
 
 use crate::{
-    binary::{Installation, Serving, free_port},
+    binary::{Installation, Serving, free_port, printed},
     levers::me,
     outside::Outside,
-    person::text,
+    person::{parameter, text},
     programs::{blocks, first_blocks, run_script},
     support::ACME,
 };
@@ -17,6 +17,7 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
+use url::Url;
 
 const PAGE: &str = "docs/bad-days.md";
 const ANA: &str = "ana@acme.test";
@@ -280,6 +281,18 @@ async fn mass_revocation() {
     let made: Value = serde_json::from_slice(&made.stdout).unwrap();
     let (id, api_key) = (text(&made["id"]), text(&made["key"]));
     assert_eq!(node.introspect("invoices-api", api_key).await["active"], true);
+    let json_of = |arguments: &[&str]| -> Value {
+        serde_json::from_str(&printed(&installation.run(arguments))).unwrap()
+    };
+    let invite = ["account", "invite", "eva@acme.test", "--organization", "acme", "--json"];
+    let invited = json_of(&invite);
+    let lost = json_of(&["account", "recover", "bruno@acme.test", "--json"]);
+    let link = |said: &Value, member: &str| {
+        parameter(&Url::parse(text(&said[member])).unwrap(), "token").unwrap()
+    };
+    let listed = printed(&installation.run(&["account", "invitations"]));
+    let line = listed.lines().find(|line| line.contains("eva@acme.test")).unwrap();
+    let invitation = line.split(' ').next().unwrap().to_owned();
     let mut playbook = Playbook::open(&installation, "## Mass revocation");
     let metadata = node.get("/.well-known/openid-configuration").await;
     playbook.run(&[]);
@@ -291,6 +304,15 @@ async fn mass_revocation() {
     playbook.run(&[]);
     assert_eq!(me(node, &session).await.status, 401);
     node.refresh("web", text(&tokens["refresh_token"])).await.refused(400, "invalid_grant");
+    let withdrawn = playbook.run(&[("INVITATION", &invitation), ("EMAIL", "bruno@acme.test")]);
+    assert!(withdrawn.contains(&invitation), "{withdrawn}");
+    assert!(withdrawn.contains("account.recovery_issued"), "{withdrawn}");
+    for (kind, token) in [("invitation", link(&invited, "link")), ("recovery", link(&lost, "url"))]
+    {
+        let flow = json!({ "kind": kind, "token": token });
+        let begun = node.post_json("/flows", &flow, &[]).await;
+        assert!(begun.status.is_client_error(), "{kind}: {begun:?}");
+    }
     let listed = playbook.run(&[("CLIENT", "billing"), ("API_KEY", id)]);
     assert!(listed.contains(id), "{listed}");
     soon("an end of the key", Duration::from_secs(5), async || {
