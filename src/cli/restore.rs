@@ -149,8 +149,7 @@ async fn change(
     };
     let revoked = provisioning::keep_revoked(workbench, &replaced.keys, &observed).await?;
     let closed = provisioning::keep_closed(workbench, &replaced.installation).await?;
-    let (keeps, lifetime) = (command.keep_sessions, loaded.config.lifetimes.flow);
-    let ended = provisioning::end_what_may_be_spent(workbench, keeps, lifetime).await?;
+    let ended = provisioning::end_what_may_be_spent(workbench, command.keep_sessions).await?;
     let waiting = workbench.store().messages_waiting().await?;
     let messages = waiting.iter().map(|topic| topic.count).sum();
     let proof = workbench.store().verify_log(&[]).await?;

@@ -10,7 +10,6 @@ use crate::{
     domain::{
         Context,
         flow::{Command, Flow, Open, Refusal, Seed, SignOnOffer, Step},
-        installation::INSTALLATION_ID,
     },
     http::{
         answer::error::Problem,
@@ -113,11 +112,6 @@ impl OpenedFlow {
     }
 
     pub async fn ask(&self, app: &App, context: &Context, step: Step) -> Answer<Flow> {
-        let installation = app.views.installation.look(INSTALLATION_ID).await;
-        let installation = installation.map_err(|_| Failure::Unavailable)?;
-        if installation.machine.has_ended_flow(self.seed.expires_at) {
-            return Err(Failure::Refused(Refusal::Over));
-        }
         let required = sign_on::of_seed(app, &self.seed).await;
         let required = required.map_err(|_| Failure::Unavailable)?;
         // What is asked of a provider, and what it answers, was offered before.
