@@ -7,11 +7,15 @@ pub use plan::{Flows, Issuer, MtlsPlan, OperatorAddress, Plan, RuntimeOptions};
 pub use sockets::beside_issuer;
 
 use crate::{
-    actors::{Courier, Couriers, StartError},
+    actors::{Courier, Couriers, HydrateError, StartError, hydrate},
     backchannel::{LogoutCourier, LogoutDependencies, PingCourier, PingMeans},
     crypto::{ClientAuthorities, PairwiseSubjects, SystemDice, passkeys::Passkeys},
     domain::{
-        Timestamp, backchannel_request::CIBA_PING, logout::BACKCHANNEL_LOGOUT, webhook::WEBHOOK,
+        Timestamp,
+        backchannel_request::CIBA_PING,
+        installation::{INSTALLATION_ID, Installation},
+        logout::BACKCHANNEL_LOGOUT,
+        webhook::WEBHOOK,
     },
     geo::GeoDatabase,
     http::{
@@ -49,6 +53,8 @@ pub enum ServerError {
     System(#[from] SystemError),
     #[error("the endpoints cannot be opened")]
     Endpoints(#[from] StartError),
+    #[error("the state of the installation cannot be read")]
+    Installation(#[source] HydrateError),
 }
 
 /// A server that runs.
@@ -119,6 +125,8 @@ impl RunningServer {
         logouts.start(means_of_logout(&system, &issuer));
         pings.start(PingMeans { clients: system.view(), vault: system.vault() });
         hooks.start(means_of_webhooks(&system).await?);
+        let installation = hydrate::<Installation>(system.store(), INSTALLATION_ID).await;
+        let installation = installation.map_err(ServerError::Installation)?;
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
         let channels = channels(&messages, &issuer);
         let (steps, flow_rules) = flows.served_by(channels, attestation.is_some());
@@ -149,6 +157,7 @@ impl RunningServer {
             channels,
             locale: plan.locale,
             mailbox: messages.mailbox(),
+            at_start: installation.machine,
         };
         let extras = options.extras();
         // Boxed: everything that requests are served with is built in it.

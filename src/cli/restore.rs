@@ -117,10 +117,7 @@ async fn restore(
 }
 
 /// Reads what the store knew that is replaced.
-async fn known_there<M: Machine + Default>(
-    restoring: &mut Restoration,
-    id: &str,
-) -> Result<M, Failure> {
+async fn known_there<M: Machine>(restoring: &mut Restoration, id: &str) -> Result<M, Failure> {
     let Some(row) = restoring.load_there(M::KIND, id).await? else { return Ok(M::default()) };
     hydrate_row::<M>(id, &row).map_err(|error| {
         cannot(&format!(
@@ -149,7 +146,8 @@ async fn change(
     };
     let revoked = provisioning::keep_revoked(workbench, &replaced.keys, &observed).await?;
     let closed = provisioning::keep_closed(workbench, &replaced.installation).await?;
-    let ended = provisioning::end_what_may_be_spent(workbench, command.keep_sessions).await?;
+    let (keeps, lifetime) = (command.keep_sessions, loaded.config.lifetimes.flow);
+    let ended = provisioning::end_what_may_be_spent(workbench, keeps, lifetime).await?;
     let waiting = workbench.store().messages_waiting().await?;
     let messages = waiting.iter().map(|topic| topic.count).sum();
     let proof = workbench.store().verify_log(&[]).await?;

@@ -4,6 +4,7 @@
 //! |---|---|---|---|
 //! | any | end the sessions of everyone | the number of sign-outs rises, and everyone's is that | never |
 //! | any | number a sign-out | it rises; the organization that is signed out keeps the number | never |
+//! | any | end the flows that expire by a moment | they are over, whatever a flow's own row says | never |
 //! | open | close registration or sign-up | closed, whatever the configuration says | never |
 //! | closed | open it | open: the configuration says whether it is | never |
 //!
@@ -27,6 +28,9 @@ pub struct Installation {
     /// The number of the last sign-out of everyone.
     #[serde(default, skip_serializing_if = "is_first")]
     everyone: u64,
+    /// A flow that expires by then is over: its row may have been lost with the store that a backup replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    flows_over_until: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Not::not")]
     registration_closed: bool,
     #[serde(default, skip_serializing_if = "Not::not")]
@@ -74,6 +78,8 @@ pub enum Command {
     EndAllSessions,
     /// The people of one organization are signed out of it.
     NumberSignOut,
+    /// Flows that expire by then end.
+    EndFlows(Timestamp),
     Close(SelfService),
     /// Gives the word back to the configuration.
     Open(SelfService),
@@ -84,6 +90,7 @@ pub enum Event {
     /// By the number.
     AllSessionsEnded(u64),
     SignOutNumbered(u64),
+    FlowsEnded(Timestamp),
     Closed(SelfService),
     Opened(SelfService),
 }
@@ -101,6 +108,11 @@ impl Installation {
     /// Returns what a proof that is given now notes.
     pub fn sign_outs(&self) -> SignOuts {
         SignOuts { everyone: self.everyone, last: self.sign_outs }
+    }
+
+    /// Tells whether a flow is over by the moment at which it expires.
+    pub fn has_ended_flow(&self, expires_at: Timestamp) -> bool {
+        self.flows_over_until.is_some_and(|until| expires_at <= until)
     }
 
     /// Tells whether an operator has closed it, whatever the configuration says.
@@ -155,6 +167,8 @@ impl Machine for Installation {
             }
             // The organization says so in its trail.
             Command::NumberSignOut => (Event::SignOutNumbered(self.next_number(now)), None),
+            // A restore says so in the log.
+            Command::EndFlows(until) => (Event::FlowsEnded(until), None),
             Command::Close(service) if !self.is_closed(service) => {
                 (Event::Closed(service), Some(service.closed()))
             }
@@ -177,6 +191,9 @@ impl Machine for Installation {
         match *event {
             Event::AllSessionsEnded(number) => (self.sign_outs, self.everyone) = (number, number),
             Event::SignOutNumbered(number) => self.sign_outs = number,
+            Event::FlowsEnded(until) => {
+                self.flows_over_until = self.flows_over_until.max(Some(until));
+            }
             Event::Closed(service) => self.set_closed(service, true),
             Event::Opened(service) => self.set_closed(service, false),
         }
@@ -223,6 +240,18 @@ mod tests {
         let event = installation.decide(&Command::EndAllSessions, later).events.remove(0);
         installation.apply(&event);
         assert!(installation.sign_outs().everyone > lost.sign_outs().last);
+    }
+
+    #[test]
+    fn flows_that_expire_by_a_moment_are_over_and_later_ones_are_not() {
+        let after = |millis: i64| Timestamp::from_millis(NOW.millis() + millis);
+        let mut installation = Installation::default();
+        assert!(!installation.has_ended_flow(NOW));
+        for until in [after(10), after(5)] {
+            assert_eq!(ask(&mut installation, Command::EndFlows(until)).1, Vec::<&str>::new());
+        }
+        assert!(installation.has_ended_flow(NOW) && installation.has_ended_flow(after(10)));
+        assert!(!installation.has_ended_flow(after(11)));
     }
 
     #[test]

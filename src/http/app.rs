@@ -94,6 +94,8 @@ pub struct Inner {
     pub(super) own_api: Arc<EntitySnapshot<Resource>>,
     pub(super) mailbox: Option<Arc<Mailbox>>,
     pub(super) vitals: Arc<Vitals>,
+    /// The installation as it was found: a store is restored while no server runs.
+    pub(super) at_start: Installation,
     pub(super) fixed: FixedContent,
 }
 
@@ -217,6 +219,7 @@ impl App {
             own_api: own_api(&options.issuer),
             mailbox: options.mailbox,
             vitals,
+            at_start: options.at_start,
             fixed,
             issuer: options.issuer,
         })))

@@ -5,7 +5,10 @@ use crate::{
     claims_hook::ClaimsHook,
     client_documents::Fetcher,
     crypto::{ClientAuthorities, StatementIssuers, passkeys::AttestationPolicy},
-    domain::{Locale, QuietHours, flow::Rules, password::Policy, token_family::CodeLifetimes},
+    domain::{
+        Locale, QuietHours, flow::Rules, installation::Installation, password::Policy,
+        token_family::CodeLifetimes,
+    },
     geo::GeoDatabase,
     http::{
         hosts::Hosts,
@@ -186,6 +189,8 @@ pub struct AppOptions {
     pub channels: Channels,
     /// Where everything sent can be read; a development server has one.
     pub mailbox: Option<Arc<Mailbox>>,
+    /// The installation as it was found at the start.
+    pub at_start: Installation,
 }
 
 impl AppOptions {

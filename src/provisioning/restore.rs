@@ -42,7 +42,7 @@ use crate::{
     store::{CommitError, ReadError},
     system::Workbench,
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 /// What becomes of the entities of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,6 @@ pub enum Fate {
 
 /// The fate of every kind.
 pub const FATES: &[(&str, Fate)] = &[
-    // What was proved in it is forgotten.
     (Flow::KIND, Fate::Ends),
     (DeviceGrant::KIND, Fate::Ends),
     (BackchannelRequest::KIND, Fate::Ends),
@@ -137,10 +136,11 @@ pub fn fate_of(kind: &str) -> Option<Fate> {
     FATES.iter().find(|(known, _)| *known == kind).map(|(_, fate)| *fate)
 }
 
-/// Ends in a copy what may have been spent or revoked since, and records that.
+/// Ends in a copy what may have been spent or revoked since, and records that. A flow lives for `flow_lifetime`.
 pub async fn end_what_may_be_spent(
     workbench: &Workbench,
     keeps_sessions: bool,
+    flow_lifetime: Duration,
 ) -> Result<EndedCounts, RestoreError> {
     let mut ended = EndedCounts::default();
     for (kind, _) in workbench.store().kinds().await? {
@@ -154,6 +154,9 @@ pub async fn end_what_may_be_spent(
         ended.entities.insert(kind, count);
     }
     ended.accounts = void_what_is_out(workbench).await?;
+    // A flow is sealed in its id, and would begin anew.
+    let begun_by_now = workbench.clock().now() + flow_lifetime;
+    ask_installation(workbench, installation::Command::EndFlows(begun_by_now)).await?;
     if !keeps_sessions {
         // No browser is remembered, as if its person had just proved a second factor there.
         ask_installation(workbench, installation::Command::EndAllSessions).await?;

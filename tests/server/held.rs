@@ -56,8 +56,13 @@ impl Held {
 
     /// Tries what is good for one use; none of it is good any more.
     pub async fn assert_spent(&self, node: &Outside) {
-        let step = node.step(&self.flow, "password", json!({ "password": PASSWORD })).await;
-        assert!(step.status.is_client_error(), "{step:?}");
+        for (step, data) in [
+            ("password", json!({ "password": PASSWORD })),
+            // It does not begin anew either.
+            ("identifier", json!({ "identifier": ANA })),
+        ] {
+            node.step(&self.flow, step, data).await.problem(409, "flow_over");
+        }
         self.assert_spent_but_for_the_flow(node).await;
     }
 
@@ -69,6 +74,12 @@ impl Held {
             assert!(begun.status.is_client_error(), "{kind}: {begun:?}");
         }
     }
+}
+
+/// Finds the invitation that was held in a list of a command, and returns its id.
+pub fn invitation_in(listed: &str) -> &str {
+    let line = listed.lines().find(|line| line.contains("eva@acme.test")).unwrap();
+    line.split(' ').next().unwrap()
 }
 
 /// Signs people in and refreshes tokens until it is told to stop, and counts.

@@ -2,9 +2,10 @@
 
 use crate::{
     binary::{Installation, Serving, free_port, printed},
+    held::{ANA, Held, SCOPE, invitation_in},
     levers::me,
     outside::Outside,
-    person::{parameter, text},
+    person::text,
     programs::{blocks, first_blocks, run_script},
     support::ACME,
 };
@@ -17,11 +18,8 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use url::Url;
 
 const PAGE: &str = "docs/bad-days.md";
-const ANA: &str = "ana@acme.test";
-const SCOPE: &str = "openid offline_access invoices:read";
 
 /// A playbook of the page that an operator follows, block by block.
 struct Playbook<'a> {
@@ -273,26 +271,15 @@ async fn a_full_disk() {
 #[tokio::test]
 async fn mass_revocation() {
     let (installation, _serving, node) = running().await;
-    let tokens = node.tokens(ANA, "web", SCOPE).await;
-    let session = node.sign_in(ANA).await;
+    let held = Held::by_ana(&installation, &node).await;
     let untrusted = node.token("billing", "invoices:read").await;
     let key = ["apikey", "create", "--organization", "acme", "--name", "old", "--json"];
     let made = installation.run(&[&key[..], &["--permission", "invoices:read"]].concat());
     let made: Value = serde_json::from_slice(&made.stdout).unwrap();
     let (id, api_key) = (text(&made["id"]), text(&made["key"]));
     assert_eq!(node.introspect("invoices-api", api_key).await["active"], true);
-    let json_of = |arguments: &[&str]| -> Value {
-        serde_json::from_str(&printed(&installation.run(arguments))).unwrap()
-    };
-    let invite = ["account", "invite", "eva@acme.test", "--organization", "acme", "--json"];
-    let invited = json_of(&invite);
-    let lost = json_of(&["account", "recover", "bruno@acme.test", "--json"]);
-    let link = |said: &Value, member: &str| {
-        parameter(&Url::parse(text(&said[member])).unwrap(), "token").unwrap()
-    };
     let listed = printed(&installation.run(&["account", "invitations"]));
-    let line = listed.lines().find(|line| line.contains("eva@acme.test")).unwrap();
-    let invitation = line.split(' ').next().unwrap().to_owned();
+    let invitation = invitation_in(&listed);
     let mut playbook = Playbook::open(&installation, "## Mass revocation");
     let metadata = node.get("/.well-known/openid-configuration").await;
     playbook.run(&[]);
@@ -302,17 +289,12 @@ async fn mass_revocation() {
     })
     .await;
     playbook.run(&[]);
-    assert_eq!(me(node, &session).await.status, 401);
-    node.refresh("web", text(&tokens["refresh_token"])).await.refused(400, "invalid_grant");
-    let withdrawn = playbook.run(&[("INVITATION", &invitation), ("EMAIL", "bruno@acme.test")]);
-    assert!(withdrawn.contains(&invitation), "{withdrawn}");
+    assert_eq!(me(node, &held.session).await.status, 401);
+    node.refresh("web", &held.refresh).await.refused(400, "invalid_grant");
+    let withdrawn = playbook.run(&[("INVITATION", invitation), ("EMAIL", ANA)]);
+    assert!(withdrawn.contains(invitation), "{withdrawn}");
     assert!(withdrawn.contains("account.recovery_issued"), "{withdrawn}");
-    for (kind, token) in [("invitation", link(&invited, "link")), ("recovery", link(&lost, "url"))]
-    {
-        let flow = json!({ "kind": kind, "token": token });
-        let begun = node.post_json("/flows", &flow, &[]).await;
-        assert!(begun.status.is_client_error(), "{kind}: {begun:?}");
-    }
+    held.assert_spent_but_for_the_flow(&node).await;
     let listed = playbook.run(&[("CLIENT", "billing"), ("API_KEY", id)]);
     assert!(listed.contains(id), "{listed}");
     soon("an end of the key", Duration::from_secs(5), async || {

@@ -42,8 +42,8 @@
 //!
 //! A flow begins as a [`Seed`] that is written nowhere but, sealed, into its own id: looking at a
 //! sign-in page costs no row. The first step writes it down. A seed is good until it expires and a row
-//! is kept at least that long, so no flow can begin twice, but for one whose row was lost with its store: that one begins
-//! with nothing proved.
+//! is kept at least that long, so no flow can begin twice. Where rows were lost with their store, a restore ends all flows
+//! that had begun ([`super::installation`]).
 
 mod approval;
 mod commands;

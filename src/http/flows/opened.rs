@@ -112,6 +112,9 @@ impl OpenedFlow {
     }
 
     pub async fn ask(&self, app: &App, context: &Context, step: Step) -> Answer<Flow> {
+        if app.at_start.has_ended_flow(self.seed.expires_at) {
+            return Err(Failure::Refused(Refusal::Over));
+        }
         let required = sign_on::of_seed(app, &self.seed).await;
         let required = required.map_err(|_| Failure::Unavailable)?;
         // What is asked of a provider, and what it answers, was offered before.
