@@ -182,20 +182,34 @@ impl KeeperState {
     }
 
     async fn sweep(&mut self) -> Result<(), KeeperError> {
-        let KeeperArguments { services, options, keys, published, .. } = &self.arguments;
-        let folder = self.folder.as_ref().ok_or(KeeperError::NoFolder)?;
+        let folder = self.folder.clone().ok_or(KeeperError::NoFolder)?;
+        let moved = self.move_states(&folder).await;
+        // A key that another process revoked must go, even where this node can write nothing.
+        if moved.is_ok() || self.made_of.is_some() {
+            self.publish(&folder).await?;
+        }
+        moved
+    }
+
+    /// Notes the keys that are new, and moves those whose time has come to their next state.
+    async fn move_states(&self, folder: &Folder) -> Result<(), KeeperError> {
+        let KeeperArguments { options, keys, .. } = &self.arguments;
         let context = Context::node();
-        let observed = folder.observed();
-        let held: Vec<String> = observed.iter().map(|key| key.kid.clone()).collect();
         let KeyOptions { published_for, longest_token, every } = *options;
         // Other nodes sign with the former key until their own keepers have run.
         let retired_for = longest_token + every * 2;
-        let observe = Command::Observe { keys: observed };
+        let observe = Command::Observe { keys: folder.observed() };
         keys.ask(&context, INSTALLATION, observe).await.map_err(KeeperError::Publish)?;
-        let advance = Command::Advance { held: held.clone(), published_for, retired_for };
+        let advance = Command::Advance { held: held(folder), published_for, retired_for };
         keys.ask(&context, INSTALLATION, advance).await.map_err(KeeperError::Advance)?;
+        Ok(())
+    }
+
+    /// Publishes the keys as the store has them.
+    async fn publish(&mut self, folder: &Folder) -> Result<(), KeeperError> {
+        let KeeperArguments { services, published, .. } = &self.arguments;
         let EntitySnapshot { machine, version } = hydrate(&services.store, INSTALLATION).await?;
-        let made_of = Some((version, held));
+        let made_of = Some((version, held(folder)));
         // Readers of the snapshot may keep what they derived from it until it changes.
         if self.made_of != made_of {
             published.send_replace(snapshot(&machine, folder));
@@ -203,6 +217,11 @@ impl KeeperState {
         }
         Ok(())
     }
+}
+
+/// Names the keys of a folder.
+fn held(folder: &Folder) -> Vec<String> {
+    folder.observed().into_iter().map(|key| key.kid).collect()
 }
 
 fn snapshot(keys: &SigningKeys, folder: &Folder) -> KeySnapshot {

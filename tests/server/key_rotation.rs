@@ -13,8 +13,15 @@ use porteiro::{
         signing_keys::{Command, SigningAlgorithm},
     },
     http::Lifetimes,
+    store::{FaultInjection, Moment},
 };
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
+};
 
 pub fn kid_of(token: &str) -> String {
     decode_header(token).unwrap().kid.unwrap()
@@ -39,7 +46,11 @@ pub async fn rotate(server: &TestServer) {
     let keys = server.running().system().keys();
     let signs = |algorithm, kid: &str| keys.borrow().signer(algorithm).unwrap().kid() == kid;
     for (algorithm, kid) in &next {
-        eventually("promotion", async || signs(*algorithm, kid)).await;
+        eventually("promotion", async || {
+            server.running().system().reload_keys();
+            signs(*algorithm, kid)
+        })
+        .await;
     }
 }
 
@@ -87,4 +98,43 @@ async fn a_hint_that_a_retired_key_signed_counts_and_one_that_a_revoked_key_sign
     let answer = server.authorize_in(&session, "web", &none).await;
     assert_eq!(parameter(&redirect(&answer), "error").as_deref(), Some("invalid_request"));
     server.stop().await;
+}
+
+/// Fails every write from a moment on.
+#[derive(Default)]
+struct NoWrites(AtomicBool);
+
+impl FaultInjection for NoWrites {
+    fn fails(&self, moment: Moment) -> bool {
+        moment == Moment::Write && self.0.load(SeqCst)
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_key_leaves_the_key_set_of_a_node_that_can_write_nothing() {
+    let keys_every = Duration::from_hours(1);
+    let one = TestServer::open_in(TestOptions { keys_every, ..TestOptions::default() }).await;
+    let token = one.ask("billing", &[("scope", "invoices:read")]).await.json();
+    let kid = kid_of(token["access_token"].as_str().unwrap());
+    rotate(&one).await;
+    let no_writes = Arc::new(NoWrites::default());
+    let fault_injection: Option<Arc<dyn FaultInjection>> = Some(no_writes.clone());
+    let other = one.beside(TestOptions { fault_injection, ..TestOptions::default() }).await;
+    eventually("publication", async || is_published(&other, &kid)).await;
+    no_writes.0.store(true, SeqCst);
+    // The other node alone sees it, and cannot note it.
+    let new = one.add_key(SigningAlgorithm::EdDsa);
+    let revoke = Command::Revoke { kid: kid.clone(), held: Vec::new() };
+    one.running()
+        .system()
+        .signing_keys()
+        .ask(&Context::node(), INSTALLATION, revoke)
+        .await
+        .unwrap();
+    eventually("the end of a key", async || !is_published(&other, &kid)).await;
+    assert!(!is_published(&other, &new), "nothing was written");
+    no_writes.0.store(false, SeqCst);
+    eventually("publication", async || is_published(&other, &new)).await;
+    other.stop().await;
+    one.stop().await;
 }
