@@ -70,6 +70,14 @@ pub enum DeliveryFailure {
     Never(String),
 }
 
+impl DeliveryFailure {
+    /// Of a message that this version does not know: a newer one may have written it, whose nodes deliver it. Where there
+    /// is none it expires.
+    pub fn of_newer_version() -> Self {
+        Self::Later("it cannot be read: a newer version may have written it".to_owned())
+    }
+}
+
 pub type DeliveryFuture<'a> =
     Pin<Box<dyn Future<Output = Result<(), DeliveryFailure>> + Send + 'a>>;
 

@@ -64,7 +64,7 @@ impl LogoutCourier {
 
     async fn tell(&self, message: &OutboxMessage) -> Result<(), DeliveryFailure> {
         let ended = SessionEnded::read(&message.payload);
-        let ended = ended.ok_or_else(|| never("it cannot be read"))?;
+        let ended = ended.ok_or_else(DeliveryFailure::of_newer_version)?;
         let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
         let seen = means.clients.look(&ended.client_id).await;
         let seen = seen.map_err(|error| later(&error.to_string()))?;

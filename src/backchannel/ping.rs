@@ -45,7 +45,8 @@ impl PingCourier {
     }
 
     async fn ping(&self, message: &OutboxMessage) -> Result<(), DeliveryFailure> {
-        let ping = Ping::read(&message.payload).ok_or_else(|| never("it cannot be read"))?;
+        let ping = Ping::read(&message.payload);
+        let ping = ping.ok_or_else(DeliveryFailure::of_newer_version)?;
         let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
         let seen = means.clients.look(&ping.client_id).await;
         let seen = seen.map_err(|error| later(&error.to_string()))?;

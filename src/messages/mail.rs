@@ -105,7 +105,7 @@ impl MailCourier {
         let never = |why: &str| DeliveryFailure::Never(why.to_owned());
         let host = self.installation.host()?;
         let rendered = RenderedMail::of(mail, &host, &self.wording);
-        let rendered = rendered.ok_or_else(|| never("there are no words for it"))?;
+        let rendered = rendered.ok_or_else(DeliveryFailure::of_newer_version)?;
         let to = address(&mail.to).ok_or_else(|| never("its address cannot be written to"))?;
         match &self.sender {
             Sender::Smtp(sender) => {
@@ -187,8 +187,7 @@ impl Courier for MailCourier {
     fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> DeliveryFuture<'a> {
         Box::pin(async move {
             let mail = Mail::read(&message.payload);
-            let mail =
-                mail.ok_or_else(|| DeliveryFailure::Never("it cannot be read".to_owned()))?;
+            let mail = mail.ok_or_else(DeliveryFailure::of_newer_version)?;
             self.send(&message.id, &mail).await
         })
     }

@@ -131,7 +131,7 @@ impl SmsCourier {
             arguments.set("link", link.as_str());
         }
         let text = self.wording.say(sms.locale, (sms.content.kind(), None), &arguments);
-        text.ok_or_else(|| DeliveryFailure::Never("there are no words for it".to_owned()))
+        text.ok_or_else(DeliveryFailure::of_newer_version)
     }
 }
 
@@ -172,7 +172,7 @@ impl Courier for SmsCourier {
     fn deliver<'a>(&'a self, message: &'a OutboxMessage) -> DeliveryFuture<'a> {
         Box::pin(async move {
             let sms = Sms::read(&message.payload);
-            let sms = sms.ok_or_else(|| DeliveryFailure::Never("it cannot be read".to_owned()))?;
+            let sms = sms.ok_or_else(DeliveryFailure::of_newer_version)?;
             self.send(&message.id, &sms).await
         })
     }

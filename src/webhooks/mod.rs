@@ -73,8 +73,8 @@ impl WebhookCourier {
     }
 
     async fn tell(&self, message: &OutboxMessage) -> Result<(), DeliveryFailure> {
-        let unreadable = || DeliveryFailure::Never("it cannot be read".to_owned());
-        let delivery = Delivery::read(&message.payload).ok_or_else(unreadable)?;
+        let delivery = Delivery::read(&message.payload);
+        let delivery = delivery.ok_or_else(DeliveryFailure::of_newer_version)?;
         let means = self.means.get().ok_or_else(|| later("the server has not started yet"))?;
         let seen = means.views.peek(&delivery.webhook).await;
         let seen = seen.map_err(|error| later(&error.to_string()))?;

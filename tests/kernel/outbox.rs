@@ -6,9 +6,11 @@ use crate::{
 };
 use porteiro::{
     actors::{Courier, Couriers, DeliveryFailure, DeliveryFuture, Failure, OutboxMessage},
-    domain::{Clock as _, Timestamp},
+    domain::{Clock as _, Timestamp, message},
+    messages::Messages,
     store::{LeasedMessage, Moment, Store},
 };
+use serde_json::json;
 use std::{
     collections::HashMap,
     sync::{
@@ -164,6 +166,34 @@ async fn what_could_not_be_delivered_is_tried_again_later() {
     let mut stranger = world.stranger().await;
     eventually("erasure", async || stranger.count("outbox").await == 0).await;
     node.stop().await;
+}
+
+#[tokio::test]
+async fn a_message_of_a_newer_version_waits_for_a_node_that_can_read_it() {
+    for topic in [message::MAIL, message::SMS] {
+        let world = World::new().await;
+        let couriers = Messages::in_mailbox(world.clock.clone()).couriers();
+        let node = world.node().await.with_couriers(couriers).await;
+        let expires_at = world.clock.now() + Duration::from_mins(10);
+        let text = json!({ "to": "ana@acme.test", "content": { "of_tomorrow": {} } }).to_string();
+        let post = Command::AppendAndPost { entry: 1, topic, text: text.clone(), expires_at };
+        node.ledgers.ask("a", post).await.unwrap();
+        let deferred = || node.tree.outbox().iter().map(|topic| topic.deferred).sum::<u64>();
+        eventually("a try", async || deferred() > 0).await;
+        let mut stranger = world.stranger().await;
+        assert_eq!(stranger.count("outbox").await, 1, "{topic}");
+        let postman = Arc::new(Postman::default());
+        let newer = world.node().await;
+        let newer = newer.with_couriers(HashMap::from([(topic, postman.clone() as _)])).await;
+        eventually("delivery by a newer node", async || {
+            world.clock.advance(Duration::from_secs(1));
+            postman.different() == 1
+        })
+        .await;
+        assert_eq!(postman.carried()[0], text);
+        newer.stop().await;
+        node.stop().await;
+    }
 }
 
 #[tokio::test]
