@@ -14,7 +14,7 @@ use crate::{
 };
 
 pub const FILTERS: [(&str, &str); 4] = [
-    ("event", "Entries of this event alone."),
+    ("event", "Entries of this event alone. An organization may ask so once at a time (429)."),
     ("cause", "`scim`: what directories did and were refused alone."),
     ("since", "Not before this time (RFC 3339)."),
     ("until", "Before this time (RFC 3339)."),
@@ -59,6 +59,11 @@ impl Filter {
         })
     }
 
+    /// Names the organization whose whole trail may have to be looked through: an event may be rare.
+    pub fn scans_for(&self) -> Option<&str> {
+        self.event.as_ref().map(|_| &*self.organization)
+    }
+
     /// Reads the entries before a place, the newest first.
     pub async fn read(
         &self,
@@ -100,6 +105,8 @@ pub async fn list(call: Call) -> Answer {
     let asked = PageRequest::of(&call, "audit")?;
     let filter = Filter::of(&call)?;
     let before = place(&asked.after).ok_or_else(other_cursor)?;
+    let scans = &call.app.limits.scans;
+    let _scan = filter.scans_for().map(|organization| scans.begin(organization)).transpose()?;
     let page = filter.read(&call.app, &before, asked.limit).await?;
     let is_full = page.len() == asked.limit as usize;
     let last = page.last().filter(|_| is_full).map(|entry| parts(&entry.place));

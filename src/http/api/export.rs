@@ -9,7 +9,7 @@ use super::{
     parts::{self, Part, Parts, Reading},
 };
 use crate::{
-    http::app::App,
+    http::{app::App, limits::scans::Scan},
     store::views::{LogEntry, LogPlace},
 };
 use axum::{body::Bytes, http::HeaderValue};
@@ -33,11 +33,19 @@ struct TrailPages {
     before: LogPlace,
 }
 
+impl TrailPages {
+    /// Waits for the permit to look through the whole trail, where that may be needed.
+    async fn scan(&self, app: &App) -> Option<Scan> {
+        Some(app.limits.scans.wait(self.filter.scans_for()?).await)
+    }
+}
+
 impl Parts for TrailPages {
     const NEEDS: &'static str = "audit:read";
 
     fn next(self, app: App) -> Reading<Self> {
         Box::pin(async move {
+            let _scan = self.scan(&app).await;
             let page = self.filter.read(&app, &self.before, PAGE).await?;
             let is_full = page.len() == PAGE as usize;
             let before = page.last().filter(|_| is_full).map(|entry| entry.place.clone());

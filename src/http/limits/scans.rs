@@ -4,10 +4,14 @@ use crate::http::answer::error::Problem;
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 /// How many run at once, of all organizations.
 const AT_ONCE: usize = 4;
+
+/// How long one that waits for its permit waits before it asks again.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Which organizations are being looked through.
 #[derive(Clone, Default)]
@@ -27,6 +31,16 @@ impl Scans {
             return Err(Problem::TOO_MANY_REQUESTS);
         }
         Ok(Scan { scans: self.clone(), organization: organization.to_owned() })
+    }
+
+    /// Waits until one is permitted.
+    pub async fn wait(&self, organization: &str) -> Scan {
+        loop {
+            if let Ok(scan) = self.begin(organization) {
+                return scan;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 }
 
@@ -51,5 +65,15 @@ mod tests {
         assert!(scans.begin("e").is_err());
         drop(held);
         assert!(scans.begin("e").is_ok());
+    }
+
+    #[tokio::test]
+    async fn one_that_waits_is_permitted_when_another_ends() {
+        let scans = Scans::default();
+        let first = scans.begin("a").unwrap();
+        let mut second = std::pin::pin!(scans.wait("a"));
+        assert!(tokio::time::timeout(PAUSE * 3, &mut second).await.is_err());
+        drop(first);
+        assert!(tokio::time::timeout(PAUSE * 200, second).await.is_ok());
     }
 }
