@@ -8,6 +8,7 @@ mod connections;
 mod domains;
 mod messages;
 mod outside;
+mod self_service;
 
 use super::{Failure, progress, say, settings::CommandSettings};
 use checks::{Finding, Verdict};

@@ -85,8 +85,18 @@ async fn commands_say_what_they_end_and_the_log_says_why() {
     let told = printed(&run(&installation, &[&closes[..], &["--dry-run"]].concat()));
     assert!(told.contains("would change"), "{told}");
     assert_eq!(json(&installation, &closes)["changed"], true);
+    // The configuration opens registration, and never opened sign-up.
+    let closed = || {
+        let looked = installation.run(&["doctor"]).stdout;
+        let lines = String::from_utf8(looked).unwrap();
+        let named = lines.lines().filter(|line| line.contains("an operator has closed it"));
+        named.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let named = closed();
+    assert!(named.len() == 1 && named[0].contains("`porteiro registration open"), "{named:?}");
     let opened = json(&installation, &["registration", "open"]);
     assert_eq!(opened, serde_json::json!({ "state": "open", "changed": true }));
+    assert_eq!(closed(), Vec::<String>::new());
     node.tokens("ana@acme.test", "web", scope).await;
     let suspended = json(&installation, &suspends);
     assert_eq!((&suspended["families"], &suspended["state"]), (&1.into(), &"suspended".into()));

@@ -1,7 +1,7 @@
 //! One check a subject: configuration, keys, store, certificate, clock; beyond this machine see
 //! [`outside`] and [`messages`].
 
-use super::{Tests, connections, domains, messages, outside};
+use super::{Tests, connections, domains, messages, outside, self_service};
 use crate::{
     cli::{
         certificate::{self, Concern},
@@ -231,6 +231,7 @@ async fn logs_and_warnings(config: &Config, url: &str) -> Vec<Finding> {
     findings.extend(entities(&store, certificate_support(config)).await);
     findings.extend(domains::all(config, &store, SystemClock.now()).await);
     findings.extend(connections::all(config, &store, &folder.vault()).await);
+    findings.extend(self_service::closed(config, &store).await);
     store.close().await;
     findings
 }
