@@ -241,12 +241,8 @@ fn copied(backup: &Path, store: &Path) -> Result<Draft, CopyError> {
     if !from.metadata().map_err(no_backup)?.is_file() {
         return Err(CopyError::Unusable(backup.to_owned(), "it is no file".to_owned()));
     }
-    let copy = draft_beside(store, RESTORING)?;
-    let written = fs::OpenOptions::new().write(true).open(&copy.path).and_then(|mut to| {
-        io::copy(&mut from, &mut to)?;
-        to.sync_all()
-    });
-    written.map_err(|error| unwritable(&copy.path, error))?;
+    let mut copy = draft_beside(store, RESTORING)?;
+    copy.fill(&mut from).map_err(|error| unwritable(&copy.path, error))?;
     Ok(copy)
 }
 

@@ -192,20 +192,25 @@ impl File {
 }
 
 /// Tells files apart; one that is gone is another.
-#[cfg(unix)]
 fn id_of(path: &Path) -> Result<Option<FileId>> {
-    use std::os::unix::fs::MetadataExt as _;
     match path.metadata() {
-        Ok(found) => Ok(Some((found.dev(), found.ino()))),
+        Ok(found) => Ok(id_in(&found)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Some((0, 0))),
         Err(error) => Err(error.into()),
     }
 }
 
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is none")]
+fn id_in(found: &std::fs::Metadata) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some((found.dev(), found.ino()))
+}
+
 /// An open file cannot be replaced there.
 #[cfg(not(unix))]
-fn id_of(_: &Path) -> Result<Option<FileId>> {
-    Ok(None)
+fn id_in(_: &std::fs::Metadata) -> Option<FileId> {
+    None
 }
 
 /// Creates the database file readable by its owner alone; SQLite gives its other files that mode, too.

@@ -1,6 +1,6 @@
 //! A file that is copied while it is used, and one that takes the place of another (adr/0157).
 
-use super::{File, LOCK_TIMEOUT, execute, find_fault, stop_writing};
+use super::{File, LOCK_TIMEOUT, execute, find_fault, id_in, id_of, stop_writing};
 use crate::store::{
     engine::faults::{DatabaseError, Result},
     value::Value,
@@ -66,9 +66,10 @@ impl File {
     }
 }
 
-/// A file that is being written, and locked for as long. It is removed again unless it was put in its place.
+/// A file that is being written. It is removed again unless it was put in its place.
 pub(in crate::store) struct Draft {
     pub(in crate::store) path: PathBuf,
+    /// Locked for as long where the next one of its name would remove it.
     file: fs::File,
 }
 
@@ -98,12 +99,19 @@ impl Draft {
             made => made?,
         };
         made.file.try_lock()?;
+        let held = made.file.metadata()?;
         // Before it was locked, another process may have taken it for one that was left.
-        if has_name(&made.file, &made.path) {
+        if id_of(&made.path).is_ok_and(|found| found == id_in(&held)) {
             return Ok(made);
         }
         made.keep();
         Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    /// Fills it with another file, and has that reach the disk.
+    pub(in crate::store) fn fill(&mut self, from: &mut fs::File) -> io::Result<()> {
+        io::copy(from, &mut self.file)?;
+        self.file.sync_all()
     }
 
     /// Where the one beside `file` is made.
@@ -140,19 +148,6 @@ impl Drop for Draft {
             let _ = remove_with_beside(&self.path);
         }
     }
-}
-
-/// Tells whether a name leads to this file.
-#[cfg(unix)]
-fn has_name(file: &fs::File, name: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let id = |found: fs::Metadata| (found.dev(), found.ino());
-    matches!((file.metadata().map(id), name.metadata().map(id)), (Ok(one), Ok(other)) if one == other)
-}
-
-#[cfg(not(unix))]
-fn has_name(_: &fs::File, _: &Path) -> bool {
-    true
 }
 
 /// Removes what a process left that was killed; refuses what is no file, or is held by a process that runs.
