@@ -49,6 +49,8 @@ const SHORT_LOCK_WAIT: Duration = Duration::from_millis(200);
 
 /// Work for a committer.
 pub(super) enum Job {
+    /// Connect before there is anything to write: what must be alone (`porteiro move`) finds a server by its connections.
+    Connect(oneshot::Sender<()>),
     Commit(Box<Commit>, oneshot::Sender<Result<i64, CommitError>>),
     /// Steps of messages; the answer says which were made.
     Outbox(Vec<OutboxStep>, oneshot::Sender<Result<Vec<bool>, CommitError>>),
@@ -71,6 +73,8 @@ pub(super) struct Committer {
     pub(super) fault_injection: Arc<dyn FaultInjection>,
     /// Another process holds SQLite's lock, as far as is known.
     pub(super) locked_out: bool,
+    /// A COMMIT was not answered in time, and may not be answered for long: the server may wait for a standby.
+    pub(super) unanswered: bool,
 }
 
 /// How a transaction ended without an output.
@@ -134,6 +138,10 @@ impl Committer {
             let mut is_reachable = true;
             for job in jobs.drain(..) {
                 match job {
+                    Job::Connect(reply) => {
+                        self.connect().await;
+                        let _ = reply.send(());
+                    }
                     // Given up on before it was begun: what came of it is not known to its caller, who reads anew.
                     Job::Commit(_, reply) if reply.is_closed() => {}
                     Job::Outbox(_, reply) if reply.is_closed() => {}
@@ -169,6 +177,7 @@ impl Committer {
     fn turn_away(&mut self, mut waiting: Vec<QueuedCommit>) {
         while let Ok(job) = self.queue.try_recv() {
             match job {
+                Job::Connect(_) => {}
                 Job::Commit(commit, reply) => waiting.push((commit, reply)),
                 Job::Outbox(_, reply) => drop(reply.send(Err(CommitError::Unavailable))),
                 Job::Maintenance(_, reply) => drop(reply.send(Err(CommitError::Unavailable))),
@@ -198,7 +207,11 @@ impl Committer {
             Err(TransactionError::Known | TransactionError::Passing) if !group.is_alone() => {
                 let verdicts = self.write_one_by_one(&commits).await;
                 let alone = Group { commits: &[], steps: &all };
-                let made = self.transact(&alone).await.map(|(_, made)| made);
+                let made = if all.is_empty() {
+                    Ok(Vec::new())
+                } else {
+                    self.transact(&alone).await.map(|(_, made)| made)
+                };
                 (verdicts, made.map_err(CommitError::from))
             }
             Err(error) => (vec![Err(error.into()); commits.len()], Err(error.into())),
@@ -303,19 +316,7 @@ impl Committer {
                 }
                 return Err(match stopped {
                     WriteError::Contested => TransactionError::Contested,
-                    WriteError::Failed(error) => {
-                        tracing::warn!(%error, "a transaction failed before COMMIT");
-                        if is_read_only(&error) {
-                            // The address may lead to another server by now.
-                            self.connection = None;
-                            TransactionError::Unreachable
-                        } else if is_passing(&error) {
-                            self.vitals.passing();
-                            TransactionError::Passing
-                        } else {
-                            TransactionError::Known
-                        }
-                    }
+                    WriteError::Failed(error) => self.not_written(&error),
                 });
             }
             Err(_elapsed) => {
@@ -337,6 +338,7 @@ impl Committer {
             }
             Err(_elapsed) => {
                 tracing::error!("COMMIT was not answered in time; its fate is unknown");
+                self.unanswered = true;
                 return Err(TransactionError::Unknown);
             }
         }
@@ -347,9 +349,27 @@ impl Committer {
         Ok(output)
     }
 
+    /// Says what follows from an error before COMMIT.
+    fn not_written(&mut self, error: &DatabaseError) -> TransactionError {
+        tracing::warn!(%error, "a transaction failed before COMMIT");
+        if is_read_only(error) {
+            // The address may lead to another server by now.
+            self.connection = None;
+            TransactionError::Unreachable
+        } else if is_passing(error) {
+            self.vitals.passing();
+            TransactionError::Passing
+        } else {
+            TransactionError::Known
+        }
+    }
+
     /// Begins a transaction, on a new connection where the old one is broken.
     async fn begin(&mut self) -> Result<(), TransactionError> {
         let lock_wait = if self.locked_out { SHORT_LOCK_WAIT } else { LOCK_WAIT };
+        if self.unanswered {
+            self.look_for_waiting_commits().await?;
+        }
         if let Some(connection) = &mut self.connection {
             match timeout(TIMEOUT, connection.begin(lock_wait)).await {
                 Ok(Ok(())) => {
@@ -385,6 +405,37 @@ impl Committer {
                 tracing::error!("the store cannot be reached in time");
                 Err(TransactionError::Unreachable)
             }
+        }
+    }
+
+    /// Begins nothing while commits of ours wait for a standby: each would leave its connection at the server.
+    async fn look_for_waiting_commits(&mut self) -> Result<(), TransactionError> {
+        if self.connection.is_none() {
+            self.connect().await;
+        }
+        let connection = self.connection.as_mut().ok_or(TransactionError::Unreachable)?;
+        match timeout(TIMEOUT, connection.has_waiting_commits()).await {
+            Ok(Ok(false)) => {
+                self.unanswered = false;
+                Ok(())
+            }
+            Ok(Ok(true)) => {
+                tracing::warn!("the server does not answer COMMIT: it waits for a standby");
+                Err(TransactionError::Unreachable)
+            }
+            Ok(Err(_)) | Err(_) => {
+                self.connection = None;
+                Err(TransactionError::Unreachable)
+            }
+        }
+    }
+
+    /// Opens the connection; where that fails, the first transaction tries again.
+    async fn connect(&mut self) {
+        match timeout(TIMEOUT, self.engine.connect()).await {
+            Ok(Ok(connection)) => self.connection = Some(connection),
+            Ok(Err(error)) => tracing::debug!(%error, "the store's connection was not opened"),
+            Err(_elapsed) => tracing::debug!("the store's connection was not opened in time"),
         }
     }
 

@@ -99,6 +99,14 @@ impl Engine {
         }
     }
 
+    /// The same, also where a server of PostgreSQL is a standby: for what looks at a store and decides nothing.
+    pub(super) fn or_standby(self) -> Self {
+        match self {
+            Self::Postgres(server) => Self::Postgres(server.or_standby()),
+            file @ Self::Sqlite(_) => file,
+        }
+    }
+
     /// Returns what everything is read from; connections are made when first needed.
     pub(super) fn readers(&self) -> Readers {
         match self {
@@ -163,7 +171,9 @@ impl Connection {
                 // It ends with the transaction, as every lock of ours does: a pooler may lend the session to others.
                 self.run_script("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0")
                     .await?;
-                self.execute("SELECT pg_advisory_xact_lock(7231402551)", &[]).await.map(drop)
+                self.execute("SELECT pg_advisory_xact_lock(7231402551)", &[]).await?;
+                // All who want a table wait behind one that waits to change it.
+                self.run_script("SET LOCAL lock_timeout = '2s'").await
             }
         }
     }
@@ -294,6 +304,19 @@ impl Connection {
             Self::Sqlite(c, _) => sqlite::each_liveness(c, asked.iter().copied()).map(Some),
             Self::Postgres(c) => c.liveness(postgres::LIVENESS_CHANGED, asked).await.map(Some),
         }
+    }
+
+    /// Tells whether commits of ours wait for a standby, and have for longer than one that is there takes.
+    pub(super) async fn has_waiting_commits(&mut self) -> Result<bool> {
+        let Self::Postgres(c) = self else { return Ok(false) };
+        Ok(!c.fetch(postgres::WAITING_COMMITS, &[]).await?.is_empty())
+    }
+
+    /// Names the schema in which a store is found that is not the one where tables are made.
+    pub(super) async fn store_elsewhere(&mut self) -> Result<Option<String>> {
+        let Self::Postgres(c) = self else { return Ok(None) };
+        let rows = c.fetch(postgres::STORE_ELSEWHERE, &[]).await?;
+        rows.first().map(|row| row.text(0)).transpose()
     }
 
     /// Tells whether there are tables that are not of a store.

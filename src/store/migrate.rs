@@ -5,11 +5,12 @@
 //! a schema that is newer but compatible: that is how a new version is rolled out node by node.
 
 use super::{
-    engine::{Connection, DatabaseError, Readers, Triggers, is_missing_table},
+    engine::{Connection, DatabaseError, Readers, Triggers, is_missing_table, is_passing},
     value::{Row, Value},
 };
 use crate::domain::Timestamp;
 use sha2::{Digest as _, Sha256};
+use std::time::Duration;
 
 /// One step of the schema's history.
 struct Migration {
@@ -68,6 +69,11 @@ const REMEMBER: &str = "INSERT INTO schema_history \
 /// starts on half an installation.
 const MOVING: i64 = 1_000_000_000;
 
+/// How often a migration is tried whose tables other transactions hold, and what is left to callers between two tries:
+/// together with the wait for a table these are ten minutes.
+const TRIES: u32 = 200;
+const PAUSE: Duration = Duration::from_secs(1);
+
 const HOW_FAR: &str = "SELECT digest FROM schema_history WHERE version = $1";
 const HAVE_MOVED: &str = "UPDATE schema_history SET digest = $1 WHERE version = $2";
 const ALL_MOVED: &str = "DELETE FROM schema_history WHERE version = $1";
@@ -79,6 +85,17 @@ pub enum MigrateError {
     TooNew { needed: i64, known: i64 },
     #[error("a move into this database is not finished: run `porteiro move` again")]
     Moving,
+    #[error(
+        "there is a store in the schema {schema}, which is not the first one of the search path: tables that were \
+         made now would hide it. If {schema} is meant, name it alone in `options` of store.url \
+         (`options=-csearch_path%3D{schema}`); if another one is meant, name that one alone"
+    )]
+    Elsewhere { schema: String },
+    #[error(
+        "other transactions have held the tables that a migration changes: end them (pg_stat_activity names them) \
+         and start again"
+    )]
+    TablesHeld(#[source] DatabaseError),
     #[error("migration {name} was changed after it had been applied")]
     Rewritten { name: String },
     #[error("the schema could not be read or changed")]
@@ -107,6 +124,7 @@ pub(super) fn names() -> Vec<&'static str> {
 pub(super) async fn pending(
     connection: &mut Connection,
 ) -> Result<Vec<&'static str>, MigrateError> {
+    refuse_elsewhere(connection).await?;
     let rows = match connection.fetch(HISTORY, &[]).await {
         Ok(rows) => rows,
         Err(error) if is_missing_table(&error) => return Ok(names()),
@@ -224,15 +242,27 @@ async fn run(
     migrations: &[Migration],
     now: Timestamp,
 ) -> Result<Vec<&'static str>, MigrateError> {
-    connection.begin_migration().await?;
-    match run_in_transaction(connection, migrations, now).await {
-        Ok(applied) => {
-            connection.commit().await?;
-            Ok(applied)
-        }
-        Err(error) => {
-            connection.rollback().await?;
-            Err(error)
+    let mut tries = 1;
+    loop {
+        connection.begin_migration().await?;
+        match run_in_transaction(connection, migrations, now).await {
+            Ok(applied) => {
+                connection.commit().await?;
+                return Ok(applied);
+            }
+            Err(MigrateError::Database(error)) if is_passing(&error) => {
+                connection.rollback().await?;
+                if tries == TRIES {
+                    return Err(MigrateError::TablesHeld(error));
+                }
+                tracing::warn!(%error, "a migration waits for other transactions");
+                tries += 1;
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(error) => {
+                connection.rollback().await?;
+                return Err(error);
+            }
         }
     }
 }
@@ -242,6 +272,7 @@ async fn run_in_transaction(
     migrations: &[Migration],
     now: Timestamp,
 ) -> Result<Vec<&'static str>, MigrateError> {
+    refuse_elsewhere(connection).await?;
     connection.execute(CREATE_HISTORY, &[]).await?;
     let known = migrations.last().map_or(0, |last| last.version);
     let mut present = 0;
@@ -272,6 +303,14 @@ async fn run_in_transaction(
         applied.push(migration.name);
     }
     Ok(applied)
+}
+
+/// Refuses to make tables before those of a store in the search path, which every node would then use.
+async fn refuse_elsewhere(connection: &mut Connection) -> Result<(), MigrateError> {
+    match connection.store_elsewhere().await? {
+        Some(schema) => Err(MigrateError::Elsewhere { schema }),
+        None => Ok(()),
+    }
 }
 
 /// Reads the header line; a migration that says nothing is compatible with itself alone.

@@ -126,7 +126,7 @@ async fn migrate_by(engine: &Engine, now: Timestamp) -> Result<Vec<&'static str>
 ///
 /// Fails where it cannot be reached or needs a newer binary.
 pub async fn pending_migrations(url: &str) -> Result<Vec<&'static str>, OpenError> {
-    let engine = Engine::parse(url).map_err(OpenError::Address)?;
+    let engine = Engine::parse(url).map_err(OpenError::Address)?.or_standby();
     let is_new = engine.is_new_file().map_err(|error| OpenError::Unreachable(error.into()))?;
     if is_new {
         return Ok(migrate::names());
@@ -176,6 +176,7 @@ impl Store {
                 vitals: vitals.clone(),
                 fault_injection: options.fault_injection.clone(),
                 locked_out: false,
+                unanswered: false,
             };
             match committer.start(number) {
                 Ok(end) => drop(ended.spawn(async move { drop(end.await) })),
@@ -187,6 +188,11 @@ impl Store {
                 }
             }
             committers.push(sender);
+        }
+        if let Some(first) = committers.first() {
+            let (reply, connected) = oneshot::channel();
+            let _ = first.send(Job::Connect(reply)).await;
+            let _ = connected.await;
         }
         let inner = Inner {
             readers: engine.readers(),
@@ -205,7 +211,7 @@ impl Store {
         url: &str,
         chain_keys: Arc<dyn ChainKeys>,
     ) -> Result<Self, OpenError> {
-        let engine = Engine::parse(url).map_err(OpenError::Address)?;
+        let engine = Engine::parse(url).map_err(OpenError::Address)?.or_standby();
         if engine.is_new_file().map_err(|error| OpenError::Unreachable(error.into()))? {
             return Err(OpenError::Missing);
         }

@@ -40,7 +40,7 @@ fn said(error: &dyn std::error::Error) -> String {
 
 /// A database on PostgreSQL, where there is one.
 #[expect(clippy::print_stdout, reason = "a test that was skipped must not look like one that ran")]
-async fn on_postgres() -> Option<World> {
+pub async fn on_postgres() -> Option<World> {
     let world = World::new().await;
     if !world.is_postgres() {
         println!("skipped: this is about servers of PostgreSQL");
@@ -128,9 +128,35 @@ async fn a_server_that_takes_no_changes_is_refused_with_what_to_do() {
     assert!(said(&error).contains("give the address of the primary"), "{}", said(&error));
 }
 
+#[tokio::test]
+async fn a_server_that_answers_before_a_commit_is_on_its_disk_is_refused() {
+    let Some(world) = on_postgres().await else { return };
+    for (setting, is_good) in [("off", false), ("local", true)] {
+        let given = format!("?options=-csynchronous_commit%3D{setting}&");
+        let opened = open(&world, straight(&world.url).replacen('?', &given, 1)).await;
+        match opened {
+            Ok(store) => store.close().await,
+            Err(error) => {
+                assert!(matches!(error, OpenError::Unfit(_)), "{error:?}");
+                assert!(said(&error).contains("synchronous_commit is off"), "{}", said(&error));
+                assert!(!is_good, "{setting}");
+                continue;
+            }
+        }
+        assert!(is_good, "{setting}");
+    }
+}
+
+#[tokio::test]
+async fn a_standby_is_refused() {
+    let standby = "pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS $$ SELECT true $$";
+    let Some(said) = refused_with(&[standby]).await else { return };
+    assert!(said.contains("let the address lead to the primary"), "{said}");
+}
+
 /// What stands in front of the server does with start-up options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Options {
+pub enum Options {
     /// As a server does.
     Passes,
     /// As poolers do.
@@ -143,14 +169,14 @@ enum Options {
 type Sent = Arc<Mutex<Vec<(u8, Vec<u8>)>>>;
 
 /// Stands in front of the server, and keeps what clients send after their start.
-struct InFront {
+pub struct InFront {
     port: u16,
     sent: Sent,
     _carrying: JoinSet<()>,
 }
 
 impl InFront {
-    async fn of(world: &World, options: Options) -> Self {
+    pub async fn of(world: &World, options: Options) -> Self {
         let address = world.url.split('@').nth(1).unwrap().split('/').next().unwrap().to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -171,7 +197,7 @@ impl InFront {
     }
 
     /// The same database by way of this.
-    fn url(&self, world: &World) -> String {
+    pub fn url(&self, world: &World) -> String {
         let (before, after) = world.url.split_once("127.0.0.1:").unwrap();
         let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
         format!("{before}127.0.0.1:{}{after}", self.port)
@@ -284,15 +310,22 @@ async fn behind_a_pooler_each_transaction_sets_its_time_outs_and_no_statement_st
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_pooler_statements_stay_prepared_and_reads_need_no_transaction() {
-    let Some(world) = on_postgres().await else { return };
+/// A node straight at a server, and what it sends there.
+#[expect(clippy::print_stdout, reason = "a test that was skipped must not look like one that ran")]
+async fn without_a_pooler() -> Option<(World, InFront, Node)> {
+    let world = on_postgres().await?;
     if std::env::var_os("PORTEIRO_TEST_POOLER").is_some() {
         println!("skipped: there is a pooler");
-        return;
+        return None;
     }
     let in_front = InFront::of(&world, Options::Passes).await;
     let node = Node::start(&world, &in_front.url(&world)).await;
+    Some((world, in_front, node))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_pooler_statements_stay_prepared_and_reads_need_no_transaction() {
+    let Some((_world, in_front, node)) = without_a_pooler().await else { return };
     node.append("a", 1).await.unwrap();
     assert_eq!(node.entries("a").await, [1]);
     in_front.sent.lock().unwrap().clear();

@@ -1,12 +1,15 @@
 //! A primary that dies, hangs, is full or takes no more changes, and the standby that follows it.
 
 use crate::{
+    engines::{InFront, Options},
     ledger::Command,
     server_pair::{Pair, beside_a_pair},
     shared::straight,
-    support::{Ledgers, Node, Stranger, World, eventually},
+    support::{Ledgers, Node, Stranger, World, eventually, vault},
 };
-use porteiro::{actors::Failure, domain::Clock as _};
+use porteiro::{
+    actors::Failure, crypto::SharedVault, domain::Clock as _, store::Store, system::log_chain,
+};
 use rustix::process::Signal;
 use std::{
     sync::{
@@ -180,7 +183,10 @@ async fn beside_an_asynchronous_pair() {
         lost.len(),
         proof.findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     );
-    node.append("calm", 2).await.unwrap();
+    // What was sent to the server that is gone has an unknown fate.
+    let written =
+        async || node.append("calm", 2).await.is_ok() || node.entries("calm").await == [1, 2];
+    eventually("the store to take changes", written).await;
     node.stop().await;
 }
 
@@ -189,6 +195,79 @@ async fn missing_after_a_loss(node: &Node, told: &[Told]) -> Vec<(Instant, u64)>
     let back = async || node.ledgers.ask(&book(0), Command::Read).await.is_ok();
     eventually("the store to be back", back).await;
     missing(node, told).await
+}
+
+#[tokio::test]
+async fn while_a_synchronous_standby_is_away_connections_do_not_pile_up_at_the_primary() {
+    beside_a_pair("sync", "failover::beside_a_primary_that_waits").await;
+}
+
+/// Not a test of its own: what runs beside the servers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn beside_a_primary_that_waits() {
+    let Some(pair) = Pair::beside_us() else { return };
+    let world = World::new().await;
+    let node = world.node().await;
+    let load = Load::on(&node);
+    commits(&node, 100).await;
+    pair.hold_up_replication();
+    let mut looker = Stranger::at(&pair.primary_url).await;
+    let waiting = "pg_stat_activity WHERE wait_event = 'SyncRep'";
+    // Each of the four that write waits for its COMMIT, gives up after 12 s, and finds that the server waits.
+    let mut most = 0;
+    for _ in 0..28 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        most = most.max(looker.count(waiting).await);
+    }
+    assert!((1..=4).contains(&most), "{most} connections wait");
+    pair.let_replication_go_on();
+    commits(&node, 100).await;
+    let told = load.end().await;
+    assert_eq!(missing(&node, &told).await, []);
+    println!("measured: {most} connections wait at most while the standby is away for 28 s");
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_standby_is_not_read_before_it_is_promoted() {
+    beside_a_pair("async", "failover::beside_a_standby").await;
+}
+
+/// Not a test of its own: what runs beside the servers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn beside_a_standby() {
+    let Some(pair) = Pair::beside_us() else { return };
+    let world = World::new().await;
+    let pooler = InFront::of(&world, Options::Refuses).await;
+    let nodes = [world.node().await, Node::start(&world, &pooler.url(&world)).await];
+    for (node, book) in nodes.iter().zip(["a", "b"]) {
+        node.append(book, 1).await.unwrap();
+    }
+    pair.until(FOLLOWS).await;
+    pair.signal_primary(Signal::KILL);
+    pair.lead_to_standby();
+    for _ in 0..20 {
+        for node in &nodes {
+            let read = node.store.version("ledger", "a").await;
+            assert!(read.is_err(), "it may lack a revocation: {read:?}");
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // Its log may be looked at: this decides nothing.
+    let looker = Store::open_to_read(&world.url, log_chain(SharedVault::new(vault()))).await;
+    let looker = looker.unwrap();
+    assert!(looker.verify_log(&[]).await.unwrap().findings.is_empty());
+    looker.close().await;
+    pair.promote_standby().await;
+    for (node, book) in nodes.iter().zip(["a", "b"]) {
+        let back = async || node.append(book, 2).await.is_ok();
+        eventually("the store to be back", back).await;
+        assert_eq!(node.entries(book).await[0], 1);
+    }
+    println!("measured: a standby is read by none of two nodes before it is promoted");
+    for node in nodes {
+        node.stop().await;
+    }
 }
 
 #[tokio::test]

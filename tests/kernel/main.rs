@@ -36,6 +36,7 @@ mod keys;
 mod ledger;
 mod log_sequences;
 mod mail_server;
+mod migrations;
 mod model;
 mod model_commands;
 mod model_races;

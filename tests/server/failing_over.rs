@@ -108,8 +108,14 @@ async fn beside_a_pair_that_fails_over() {
     let server = TestServer::open().await;
     let calls = Calls::of(&server);
     calls.served(60).await;
+    let token = server.ask("billing", &[("scope", "invoices:read")]).await.json();
+    let token = text(&token["access_token"]);
     pair.signal_primary(Signal::KILL);
+    pair.lead_to_standby();
     tokio::time::sleep(Duration::from_millis(500)).await;
+    // A standby may lack a revocation, so nothing is answered by what it holds.
+    let asked = server.post_as("invoices-api", "/connect/introspect", &[("token", token)]).await;
+    assert_eq!((asked.status.as_u16(), asked.header("retry-after")), (503, Some("1")), "{asked:?}");
     pair.promote_standby().await;
     let promoted = Instant::now();
     calls.served(60).await;

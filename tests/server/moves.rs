@@ -88,6 +88,9 @@ async fn a_store_goes_on_where_it_was_moved_to_with_every_row_and_a_log_that_hol
         // It may have been interrupted before it said that it was finished.
         assert_eq!(move_store(&installation, from, to).stdout, moved.stdout);
         serving = Some(serve(&installation, to));
+        // It has served nothing yet.
+        let unused = file(&installation, "unused.db");
+        refused(&move_store(&installation, to, &unused), 1, "another process uses");
         assert_eq!(me(node, &session).await.status, 200, "{to}");
         let next = node.refresh("web", &refresh).await;
         assert_eq!(next.status, 200, "{next:?}");

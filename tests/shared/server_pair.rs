@@ -108,6 +108,11 @@ impl Pair {
         Some(pair)
     }
 
+    /// Leads the address to the standby as it is.
+    pub fn lead_to_standby(&self) {
+        self.lead_to(&self.standby_url);
+    }
+
     fn lead_to(&self, url: &str) {
         let address = url.split('@').nth(1).unwrap().split('/').next().unwrap();
         // Whole or not at all: it is read at any time.
@@ -124,6 +129,11 @@ impl Pair {
     /// Stops what sends changes to the standby, and nothing else.
     pub fn hold_up_replication(&self) {
         assert_eq!(self.signal(Signal::STOP, |title| title.contains("walsender")), 1);
+    }
+
+    /// Lets it go on.
+    pub fn let_replication_go_on(&self) {
+        assert_eq!(self.signal(Signal::CONT, |title| title.contains("walsender")), 1);
     }
 
     fn signal(&self, signal: Signal, which: impl Fn(&str) -> bool) -> usize {
@@ -154,7 +164,7 @@ impl Pair {
         let promote = sqlx::query_scalar(AssertSqlSafe(promotion()));
         let is_promoted: bool = promote.fetch_one(&mut standby).await.unwrap();
         assert!(is_promoted, "it took too long");
-        self.lead_to(&self.standby_url);
+        self.lead_to_standby();
         standby.close().await.unwrap();
     }
 

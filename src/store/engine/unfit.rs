@@ -23,6 +23,16 @@ pub enum UnfitServer {
     )]
     Timeout(&'static str),
     #[error(
+        "synchronous_commit is off, so what was acknowledged may be lost: take it back where it was set (ALTER \
+         SYSTEM, ALTER DATABASE, ALTER ROLE, or `options` in store.url)"
+    )]
+    Durability,
+    #[error(
+        "the server is a standby, whose answers may be older than a revocation: let the address lead to the \
+         primary, or promote it"
+    )]
+    Standby,
+    #[error(
         "two transactions at once are given one session: set the pooler to transaction mode or session mode"
     )]
     Sessions,

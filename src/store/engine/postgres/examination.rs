@@ -28,7 +28,8 @@ const FACTS: &str = "SELECT current_setting('server_version_num'), pg_backend_pi
      pg_is_in_recovery()::text";
 
 const IN_FORCE: &str = "SELECT current_setting('lock_timeout'), current_setting('statement_timeout'), \
-     current_setting('idle_in_transaction_session_timeout')";
+     current_setting('idle_in_transaction_session_timeout'), current_setting('synchronous_commit'), \
+     pg_is_in_recovery()::text";
 
 /// What the first of two transactions is asked. The lock is drawn: other processes may be examining at the same time, and a
 /// pooler lends its sessions to all of them.
@@ -65,13 +66,21 @@ pub(super) async fn examine(server: &Server) -> Result<Sessions> {
     examined.await.unwrap_or(Err(DatabaseError::TimedOut))
 }
 
-/// Insists that the time-outs are in force in a session.
-pub(super) async fn require_timeouts(session: &mut Session) -> Result<()> {
+/// Insists that the time-outs are in force in a session, that a COMMIT is answered when it is on a disk, and that the server
+/// is no standby unless one is good enough.
+pub(super) async fn require_settings(session: &mut Session, takes_standby: bool) -> Result<()> {
     let rows = session.simple(IN_FORCE).await?;
     for (place, (name, _, shown)) in TIMEOUTS.into_iter().enumerate() {
         if text(&rows, place)? != shown {
             return Err(UnfitServer::Timeout(name).into());
         }
+    }
+    // Whether a standby is waited for is the operator's choice, and not whether the disk is.
+    if text(&rows, TIMEOUTS.len())? == "off" {
+        return Err(UnfitServer::Durability.into());
+    }
+    if !takes_standby && text(&rows, TIMEOUTS.len() + 1)? == "true" {
+        return Err(UnfitServer::Standby.into());
     }
     Ok(())
 }
@@ -95,7 +104,8 @@ async fn try_sessions(server: &Server, sessions: &Sessions, mut one: Session) ->
     if matches!(sessions, Sessions::Own) && (before == others || before != ours) {
         return Ok(Finding::Pooler);
     }
-    require_timeouts(&mut one).await?;
+    // Whether a standby will do was asked when it was opened.
+    require_settings(&mut one, true).await?;
     if text(&first, 1)? != "read committed" {
         return Err(UnfitServer::Isolation.into());
     }

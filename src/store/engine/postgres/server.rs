@@ -16,7 +16,11 @@ const PREPARED: usize = 256;
 
 /// A server of PostgreSQL, or a pooler in front of one.
 #[derive(Clone)]
-pub(in crate::store) struct Server(Arc<Address>);
+pub(in crate::store) struct Server {
+    address: Arc<Address>,
+    /// Its answers may be older than a revocation.
+    takes_standby: bool,
+}
 
 /// How a server is reached.
 struct Address {
@@ -44,7 +48,13 @@ impl Server {
         let options = given.get_options().map(str::to_owned);
         let straight = given.statement_cache_capacity(PREPARED).options(settings::at_start());
         let sessions = OnceCell::new();
-        Ok(Self(Arc::new(Address { straight, plain, given: options, sessions })))
+        let address = Arc::new(Address { straight, plain, given: options, sessions });
+        Ok(Self { address, takes_standby: false })
+    }
+
+    /// The same, also where it is a standby: for what looks at a store and decides nothing.
+    pub(in crate::store::engine) fn or_standby(self) -> Self {
+        Self { takes_standby: true, ..self }
     }
 
     /// Opens a connection that writes beside others.
@@ -58,30 +68,30 @@ impl Server {
 
     /// Opens a connection; the first one is opened after the server was examined.
     pub(super) async fn connect_unshared(&self) -> Result<Session> {
-        let sessions = self.0.sessions.get_or_try_init(|| examination::examine(self)).await?;
+        let sessions = self.address.sessions.get_or_try_init(|| examination::examine(self)).await?;
         self.open(sessions).await
     }
 
     pub(super) async fn open(&self, sessions: &Sessions) -> Result<Session> {
         let options = match sessions {
-            Sessions::Own => &self.0.straight,
-            Sessions::Lent(_) => &self.0.plain,
+            Sessions::Own => &self.address.straight,
+            Sessions::Lent(_) => &self.address.plain,
         };
         let connection = PgConnection::connect_with(options).await?;
-        let mut session = Session::new(connection, sessions.clone());
+        let mut session = Session::new(connection, sessions.clone(), self.takes_standby);
         if matches!(sessions, Sessions::Own) {
             // A pooler that ignores start-up options may have been put in front since.
-            examination::require_timeouts(&mut session).await?;
+            examination::require_settings(&mut session, self.takes_standby).await?;
         }
         Ok(session)
     }
 
     /// Returns how a pooler is used.
     pub(super) fn lent_sessions(&self) -> Result<Sessions> {
-        if self.0.plain.get_options().is_some() {
+        if self.address.plain.get_options().is_some() {
             return Err(UnfitServer::Environment.into());
         }
-        let given = settings::read_options(self.0.given.as_deref().unwrap_or_default())?;
+        let given = settings::read_options(self.address.given.as_deref().unwrap_or_default())?;
         Ok(Sessions::Lent(settings::beginning(&given).into()))
     }
 }

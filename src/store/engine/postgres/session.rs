@@ -9,7 +9,10 @@ use crate::{
     domain::Timestamp,
     store::{
         batch::Array,
-        engine::faults::{DatabaseError, Result},
+        engine::{
+            faults::{DatabaseError, Result},
+            unfit::UnfitServer,
+        },
         value::{Liveness, Row, Value},
     },
 };
@@ -29,6 +32,7 @@ pub(super) enum Sessions {
 pub(in crate::store) struct Session {
     connection: PgConnection,
     sessions: Sessions,
+    takes_standby: bool,
     /// Whether a transaction may be open.
     is_open: bool,
 }
@@ -92,8 +96,8 @@ macro_rules! ask {
 }
 
 impl Session {
-    pub(super) fn new(connection: PgConnection, sessions: Sessions) -> Self {
-        Self { connection, sessions, is_open: false }
+    pub(super) fn new(connection: PgConnection, sessions: Sessions, takes_standby: bool) -> Self {
+        Self { connection, sessions, takes_standby, is_open: false }
     }
 
     /// Tells whether a pooler lends its sessions.
@@ -109,12 +113,20 @@ impl Session {
     pub(in crate::store::engine) async fn begin(&mut self) -> Result<()> {
         self.is_open = true;
         match &self.sessions {
-            Sessions::Own => sqlx::query(BEGIN).execute(&mut self.connection).await?,
+            Sessions::Own => {
+                sqlx::query(BEGIN).execute(&mut self.connection).await?;
+            }
             Sessions::Lent(begin) => {
                 let begin = sqlx::raw_sql(AssertSqlSafe(begin.clone()));
-                begin.execute(&mut self.connection).await?
+                let rows = begin.fetch_all(&mut self.connection).await?;
+                let row = rows.first().ok_or(DatabaseError::Unexpected)?;
+                // The pooler may lead to another server than before.
+                let is_standby: String = row.try_get(row.len().saturating_sub(1))?;
+                if is_standby == "true" && !self.takes_standby {
+                    return Err(UnfitServer::Standby.into());
+                }
             }
-        };
+        }
         Ok(())
     }
 

@@ -31,17 +31,17 @@ pub(super) fn at_start() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Writes the beginning of a transaction that a pooler lends a session for: what the session would have been started
-/// with is set for that transaction alone. It goes as one message.
+/// with is set for that transaction alone. It goes as one message, whose answer ends by whether the server is a standby.
 pub(super) fn beginning(given: &[(String, String)]) -> String {
     let given = given.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let own = TIMEOUTS.map(|(name, value, _)| (name, value)).into_iter().chain(PLANS);
     let mut text = format!("{BEGIN}; SELECT ");
     // Ours come last: they hold.
-    for (place, (name, value)) in given.chain(own).enumerate() {
-        let comma = if place == 0 { "" } else { ", " };
+    for (name, value) in given.chain(own) {
         let (name, value) = (literal(name), literal(value));
-        let _ = write!(text, "{comma}set_config({name}, {value}, true)");
+        let _ = write!(text, "set_config({name}, {value}, true), ");
     }
+    text.push_str("pg_is_in_recovery()::text");
     text
 }
 
@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn a_transaction_at_a_pooler_sets_what_it_needs_and_ours_hold_over_what_was_given() {
-        let text = beginning(&[pair("search_path", r"it's, \x"), pair("lock_timeout", "0")]);
+        let given = [pair("search_path", r"it's, \x"), pair("lock_timeout", "0")];
+        let text = beginning(&given);
         assert!(text.starts_with(BEGIN), "{text}");
         assert!(text.contains(r"set_config(E'search_path', E'it''s, \\x', true)"), "{text}");
         let (given, own) = (text.find("E'0'").unwrap(), text.find("E'5000'").unwrap());
