@@ -64,7 +64,7 @@ impl Batch {
     }
 
     /// Returns the statement for a list whose arrays come after as many other values.
-    fn from(&self, others: usize) -> String {
+    pub(super) fn from(&self, others: usize) -> String {
         let array = |(place, column): (usize, &Column)| {
             format!("${}::{}[]", others + place + 1, column.name())
         };
@@ -108,13 +108,26 @@ impl<'a> BoundBatch<'a> {
         (self.batch.many, self.arrays().collect())
     }
 
-    fn arrays(&self) -> impl Iterator<Item = Array<'a>> {
+    /// Returns the statement for the list, whose arrays come after as many other values, and how many arrays it takes.
+    pub(super) fn list_after(&self, others: usize) -> (String, usize) {
+        (self.batch.from(others), self.batch.columns.len())
+    }
+
+    pub(super) fn arrays(&self) -> impl Iterator<Item = Array<'a>> {
         let columns = self.batch.columns;
         (0..columns.len()).map(move |place| {
             let values = self.values.iter().skip(place).step_by(columns.len());
             Array::of(columns[place], values)
         })
     }
+}
+
+/// A statement and its values, in their order.
+pub(super) struct Statement<'s> {
+    pub(super) sql: &'static str,
+    pub(super) rows: Vec<Array<'s>>,
+    pub(super) moved: Vec<Value<'s>>,
+    pub(super) others: Vec<Array<'s>>,
 }
 
 /// One column of a list.
@@ -189,7 +202,7 @@ fn statement<'p, 'a: 'p>(parts: impl Iterator<Item = &'p BoundBatch<'a>>) -> &'s
 }
 
 /// Once in a process for each statement: drivers want static text.
-fn leaked(text: String) -> &'static str {
+pub(super) fn leaked(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 

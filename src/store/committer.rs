@@ -12,7 +12,7 @@ use super::{
     chain::LogWriter,
     commit::{Commit, CommitError},
     disjoint::take_disjoint,
-    engine::{Connection, DatabaseError, Engine, is_busy, is_passing, is_read_only},
+    engine::{AtOnceError, Connection, DatabaseError, Engine, is_busy, is_passing, is_read_only},
     fault_injection::Moment,
     group::{Mode, WriteError},
     maintenance::{Maintenance, Outcome},
@@ -43,6 +43,10 @@ pub(super) const TIMEOUT: Duration = Duration::from_secs(12);
 /// How long a transaction waits for SQLite's lock that another process holds: less than a command may
 /// take, so that its caller hears that nothing was written instead of nothing at all.
 const LOCK_WAIT: Duration = Duration::from_secs(3);
+
+/// For how long a connection that was good is taken to be: what is sent on one that is gone has an unknown fate, but for
+/// BEGIN. And for how long after a group was contested others may be: one statement that is taken back is in vain.
+const LATELY: Duration = Duration::from_secs(1);
 
 /// The same once that was in vain, until the lock is free again.
 const SHORT_LOCK_WAIT: Duration = Duration::from_millis(200);
@@ -75,6 +79,10 @@ pub(super) struct Committer {
     pub(super) locked_out: bool,
     /// A COMMIT was not answered in time, and may not be answered for long: the server may wait for a standby.
     pub(super) unanswered: bool,
+    /// When the connection was last good.
+    pub(super) answered: Option<Stopwatch>,
+    /// When a group was last contested.
+    pub(super) contested: Option<Stopwatch>,
 }
 
 /// How a transaction ended without an output.
@@ -261,6 +269,7 @@ impl Committer {
         let mut result = self.try_once(work, Mode::Optimistic).await;
         if let Err(TransactionError::Contested) = result {
             self.vitals.contested();
+            self.contested = Some(Stopwatch::start());
             result = self.try_once(work, Mode::Checked).await;
         }
         if work.is_alone() && matches!(result, Err(TransactionError::Passing)) {
@@ -297,6 +306,11 @@ impl Committer {
         work: &W,
         mode: Mode,
     ) -> Result<W::Output, TransactionError> {
+        if mode == Mode::Optimistic
+            && let Some(result) = self.attempt_at_once(work).await
+        {
+            return result;
+        }
         self.begin().await?;
         let connection = self.connection.as_mut().ok_or(TransactionError::Unreachable)?;
         let written = if self.fault_injection.fails(Moment::Write) {
@@ -346,7 +360,64 @@ impl Committer {
             return Err(TransactionError::Unknown);
         }
         self.writer.keep(head);
+        self.answered = Some(Stopwatch::start());
         Ok(output)
+    }
+
+    /// Carries out the work by one statement, which is a transaction of its own; nothing where it takes several.
+    async fn attempt_at_once<W: Work + ?Sized>(
+        &mut self,
+        work: &W,
+    ) -> Option<Result<W::Output, TransactionError>> {
+        let lately = |moment: Option<Stopwatch>| moment.is_some_and(|it| it.elapsed() < LATELY);
+        if !lately(self.answered) || lately(self.contested) || self.unanswered {
+            return None;
+        }
+        let connection = self.connection.as_mut();
+        let connection = connection.filter(|one| one.prefers_one_statement())?;
+        let (at_once, output) = work.at_once(&self.writer)?;
+        let chosen = at_once.chosen();
+        if !chosen.is_empty() {
+            match timeout(TIMEOUT, connection.has_any(chosen)).await {
+                Ok(Ok(false)) => {}
+                Ok(Ok(true)) => return None,
+                Ok(Err(_)) | Err(_) => {
+                    self.connection = None;
+                    return None;
+                }
+            }
+        }
+        if self.fault_injection.fails(Moment::Write) {
+            return Some(Err(TransactionError::Known));
+        }
+        if self.fault_injection.fails(Moment::Commit) {
+            return Some(Err(TransactionError::Unknown));
+        }
+        match timeout(TIMEOUT, connection.run_at_once(at_once.statement())).await {
+            Ok(Ok(())) => {}
+            Ok(Err(AtOnceError::Contested)) => return Some(Err(TransactionError::Contested)),
+            Ok(Err(AtOnceError::Gone(error))) => {
+                tracing::warn!(%error, "the store's connection is gone");
+                self.connection = None;
+                return None;
+            }
+            Ok(Err(AtOnceError::Failed(error))) => return Some(Err(self.not_written(&error))),
+            Ok(Err(AtOnceError::Unknown(error))) => {
+                tracing::error!(%error, "a transaction was not answered; its fate is unknown");
+                return Some(Err(TransactionError::Unknown));
+            }
+            Err(_elapsed) => {
+                tracing::error!("a transaction was not answered in time; its fate is unknown");
+                self.unanswered = true;
+                return Some(Err(TransactionError::Unknown));
+            }
+        }
+        if self.fault_injection.fails(Moment::Answer) {
+            return Some(Err(TransactionError::Unknown));
+        }
+        self.writer.keep(at_once.head());
+        self.answered = Some(Stopwatch::start());
+        Some(Ok(output))
     }
 
     /// Says what follows from an error before COMMIT.

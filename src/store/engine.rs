@@ -7,12 +7,14 @@ mod triggers;
 mod unfit;
 
 pub use faults::DatabaseError;
-pub(super) use faults::{Result, is_busy, is_damaged, is_missing_table, is_passing, is_read_only};
+pub(super) use faults::{
+    AtOnceError, Result, is_busy, is_damaged, is_missing_table, is_passing, is_read_only,
+};
 pub(super) use sqlite::{Draft, File, beside, sync_folder_of};
 pub(super) use triggers::Triggers;
 
 use super::{
-    batch::{BoundBatch, BoundBatchSet},
+    batch::{BoundBatch, BoundBatchSet, Statement},
     sql,
     value::{Liveness, Row, Value},
 };
@@ -277,6 +279,31 @@ impl Connection {
                 sqlite::execute_rows(c, rows).map(|_| true)
             }
             Self::Postgres(c) => Ok(c.execute_lists(rows.list(), moved).await? == rows.len()),
+        }
+    }
+
+    /// Whether a whole group in one statement takes less time than in several.
+    pub(super) fn prefers_one_statement(&self) -> bool {
+        matches!(self, Self::Postgres(c) if !c.is_lent())
+    }
+
+    /// Tells whether one of these rows is there now.
+    pub(super) async fn has_any(&mut self, asked: &[(&str, &str)]) -> Result<bool> {
+        let found = match self {
+            Self::Sqlite(c, _) => sqlite::each_liveness(c, asked.iter().copied())?,
+            Self::Postgres(c) => c.present_liveness(asked).await?,
+        };
+        Ok(found.iter().any(Option::is_some))
+    }
+
+    /// Carries out a whole group, as a transaction of its own.
+    pub(super) async fn run_at_once(
+        &mut self,
+        statement: Statement<'_>,
+    ) -> std::result::Result<(), AtOnceError> {
+        match self {
+            Self::Postgres(c) => c.run_at_once(statement).await,
+            Self::Sqlite(..) => Err(AtOnceError::Failed(DatabaseError::Unexpected)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Writes a group of commits, each of them atomic, inside one transaction, in a few statements for all of them.
 //!
 //! What can fail comes first and counts rows instead of raising errors, so that a commit that lost
-//! does not harm the others of its group:
+//! does not harm the others of its group. By several statements:
 //!
 //! 1. required and changed entities are read, and locked where the engine has row locks, in one
 //!    order over both, so that groups of several nodes do not wait for each other in a circle;
@@ -18,8 +18,11 @@
 //! counted. Where the count is short, the group is rolled back and written again [`Mode::Checked`],
 //! which inserts first, finds out row by row which commits lost, and takes back what they inserted.
 //! Members of a group never touch each other's rows ([`super::disjoint`]), so their order is free.
+//!
+//! On PostgreSQL all of it is one statement where that is possible ([`super::at_once`]).
 
 use super::{
+    at_once::{AtOnce, RowLock},
     chain::{Entry, Head, LogWriter},
     commit::{Change, Commit, CommitError, EntityRecord, ExpectedRow},
     disjoint::RowKey,
@@ -77,6 +80,30 @@ pub(super) async fn write(
     let StepsOutcome { made, dropped } = steps::write(connection, steps).await?;
     let head = group.record(connection, writer, &dropped).await?;
     Ok(GroupOutcome { verdicts: group.verdicts(), made, head })
+}
+
+/// Prepares a group as one statement, and says what becomes of its commits; nothing where it takes several.
+pub(super) fn at_once<'a>(
+    writer: &LogWriter,
+    &work::Group { commits, steps }: &work::Group<'a>,
+) -> Option<(AtOnce<'a>, Vec<Result<i64, CommitError>>)> {
+    let verdicts = vec![Ok(()); commits.len()];
+    let group = Group { commits, verdicts, mode: Mode::Optimistic };
+    if commits.is_empty() || !steps.is_empty() || group.names_handed_on().next().is_some() {
+        return None;
+    }
+    let (kept, counted) = group.entries(&[]);
+    let append = match (kept.last().map(|entry| entry.at), counted) {
+        (Some(at), _) => Some(writer.prepare(kept, at)?),
+        // A writer that holds no lane takes none for what is only counted.
+        (None, Some(at)) => writer.prepare(kept, at),
+        (None, None) => None,
+    };
+    let chosen = group.changes().map(|(_, change)| change).filter(|change| may_be_there(change));
+    let chosen = chosen.map(|change| (change.kind, &*change.id)).collect();
+    let at_once =
+        AtOnce::new(chosen, group.row_locks(), sql::WRITE.bind(group.written_rows()), append)?;
+    Some((at_once, group.verdicts()))
 }
 
 struct Group<'a> {
@@ -181,8 +208,28 @@ impl<'a> Group<'a> {
         Ok(())
     }
 
-    /// Writes what the winners change; versions decide.
-    async fn write(&self, connection: &mut Connection) -> Result<(), WriteError> {
+    /// The rows that are required or changed.
+    fn row_locks(&self) -> Vec<RowLock<'a>> {
+        let required = self.commits.iter().flat_map(|commit| {
+            commit.requirements.iter().map(|fact| {
+                let (version, live_after) = match fact {
+                    Requirement::Live { .. } => (None, Some(commit.at.millis())),
+                    Requirement::Unchanged { version, .. } => (Some(*version), None),
+                };
+                let (kind, id) = (fact.kind(), fact.id());
+                RowLock { kind, id, is_changed: false, version, live_after }
+            })
+        });
+        let changed = self.changes().filter_map(|(_, change)| {
+            let (kind, id) = (change.kind, &*change.id);
+            let version = Some(version_of(change)?);
+            Some(RowLock { kind, id, is_changed: true, version, live_after: None })
+        });
+        required.chain(changed).collect()
+    }
+
+    /// The rows of each part of [`sql::WRITE`]: what the winners change.
+    fn written_rows(&self) -> [Vec<Value<'a>>; 7] {
         let (created, claimed) = match self.mode {
             Mode::Optimistic => {
                 (self.entity_rows(&self.new_entities()), name_rows(&self.wanted_names()))
@@ -195,7 +242,7 @@ impl<'a> Group<'a> {
             .flat_map(|change| change.names.removed.iter().flat_map(|name| name_row(name, change)));
         let delisted = changes().flat_map(|change| listing_rows(&change.listings.removed, change));
         let enlisted = changes().flat_map(|change| listing_rows(&change.listings.added, change));
-        let bound = sql::WRITE.bind([
+        [
             created,
             claimed,
             self.swapped_rows(),
@@ -203,7 +250,12 @@ impl<'a> Group<'a> {
             delisted.collect(),
             enlisted.collect(),
             self.message_rows(),
-        ]);
+        ]
+    }
+
+    /// Writes what the winners change; versions decide.
+    async fn write(&self, connection: &mut Connection) -> Result<(), WriteError> {
+        let bound = sql::WRITE.bind(self.written_rows());
         let touched = connection.execute_together(&bound).await?;
         let counted = bound.parts.iter().zip(touched).take(3);
         match self.mode {
@@ -252,14 +304,15 @@ impl<'a> Group<'a> {
 
     /// Gives names that one entity of a commit has given up to another of it.
     async fn hand_on_names(&self, connection: &mut Connection) -> engine::Result<()> {
-        let handed_on: Vec<_> = self
-            .names_added()
-            .filter(|(place, name, _)| gives_up(self.commits[*place], name))
-            .collect();
+        let handed_on: Vec<_> = self.names_handed_on().collect();
         let bound = sql::CLAIM.bind(name_rows(&handed_on));
         let landed = connection.execute_batch(&bound).await?;
         // The entity that gives a name up held it: no other can have it.
         if landed == bound.len() { Ok(()) } else { Err(DatabaseError::Unexpected) }
+    }
+
+    fn names_handed_on(&self) -> impl Iterator<Item = (usize, &'a Name, &'a Change)> {
+        self.names_added().filter(|(place, name, _)| gives_up(self.commits[*place], name))
     }
 
     /// The names that entities take on, each with its commit's place.
@@ -275,6 +328,18 @@ impl<'a> Group<'a> {
         writer: &mut LogWriter,
         dropped: &[DroppedMessage],
     ) -> engine::Result<Option<Head>> {
+        let (kept, counted) = self.entries(dropped);
+        match (kept.is_empty(), counted) {
+            (true, Some(at)) => writer.append_nothing(connection, at).await.map(|()| None),
+            _ => writer.append(connection, &kept).await,
+        }
+    }
+
+    /// What the log gets, and the time of the last of what is only counted.
+    fn entries<'e>(&self, dropped: &'e [DroppedMessage]) -> (Vec<Entry<'e>>, Option<Timestamp>)
+    where
+        'a: 'e,
+    {
         let records = self.winners().flat_map(|(_, commit)| {
             commit.records.iter().map(|EntityRecord { kind, id, record }| Entry {
                 at: commit.at,
@@ -291,10 +356,7 @@ impl<'a> Group<'a> {
         });
         let records = records.chain(dropped);
         let (kept, counted): (Vec<_>, Vec<_>) = records.partition(|entry| entry.record.kept);
-        match (kept.is_empty(), counted.last()) {
-            (true, Some(last)) => writer.append_nothing(connection, last.at).await.map(|()| None),
-            _ => writer.append(connection, &kept).await,
-        }
+        (kept, counted.last().map(|entry| entry.at))
     }
 
     fn message_rows(&self) -> Vec<Value<'a>> {

@@ -7,6 +7,7 @@
 //!
 //! Other parts of the crate read through [`views`]; HTTP uses nothing else of the store.
 
+mod at_once;
 mod batch;
 mod chain;
 mod commit;
@@ -177,6 +178,8 @@ impl Store {
                 fault_injection: options.fault_injection.clone(),
                 locked_out: false,
                 unanswered: false,
+                answered: None,
+                contested: None,
             };
             match committer.start(number) {
                 Ok(end) => drop(ended.spawn(async move { drop(end.await) })),

@@ -152,21 +152,38 @@ pub(super) const COUNT: &str = "SELECT COUNT(*) FROM \
 
 // security log
 
+const OF_LOG: &[Column] = &[Text, Int, Int, Text, Text, Text, Text, Text, Text, Bytes, Text];
+
+/// Moves a lane, by the values of [`MOVE_LANE`] after the arrays of [`APPEND_TO_MOVED`].
+macro_rules! move_lane_after_rows {
+    () => {
+        "UPDATE log_lanes SET seq = $12, mac = $13, held_until = $14 \
+          WHERE lane = $15 AND seq = $16 AND holder = $17 RETURNING 1"
+    };
+}
+
+macro_rules! append_to_moved {
+    () => {
+        "INSERT INTO security_log \
+         (lane, seq, at, event, organization, kind, id, detail, mac_key, mac, account) \
+         SELECT list.* FROM moved CROSS JOIN"
+    };
+}
+
+pub(super) const MOVE_LANE_AFTER_ROWS: &str = move_lane_after_rows!();
+
+/// Appends rows where a lane was `moved` by a part of the same statement.
+pub(super) static APPEND_TO_MOVED: LazyLock<Batch> =
+    LazyLock::new(|| Batch::new(OF_LOG, "", (append_to_moved!(), "AS list")));
+
 /// PostgreSQL moves the lane in the same statement, by the values of [`MOVE_LANE`], and appends only if it was moved.
 pub(super) static APPEND: LazyLock<Batch> = LazyLock::new(|| {
     Batch::new(
-        &[Text, Int, Int, Text, Text, Text, Text, Text, Text, Bytes, Text],
+        OF_LOG,
         "INSERT INTO security_log \
          (lane, seq, at, event, organization, kind, id, detail, mac_key, mac, account) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-        (
-            "WITH moved AS (UPDATE log_lanes SET seq = $12, mac = $13, held_until = $14 \
-                             WHERE lane = $15 AND seq = $16 AND holder = $17 RETURNING 1) \
-             INSERT INTO security_log \
-             (lane, seq, at, event, organization, kind, id, detail, mac_key, mac, account) \
-             SELECT list.* FROM moved CROSS JOIN",
-            "AS list",
-        ),
+        (concat!("WITH moved AS (", move_lane_after_rows!(), ") ", append_to_moved!()), "AS list"),
     )
 });
 

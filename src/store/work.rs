@@ -1,6 +1,7 @@
 //! What a transaction is made of: a group of commits and of steps of messages, or one piece of maintenance.
 
 use super::{
+    at_once::AtOnce,
     chain::{Head, LogWriter},
     commit::{Commit, CommitError},
     engine::Connection,
@@ -23,6 +24,9 @@ pub(super) trait Work {
         writer: &mut LogWriter,
         mode: Mode,
     ) -> Result<(Self::Output, Option<Head>), WriteError>;
+
+    /// Prepares it as one statement, and says what comes of it; nothing where it takes several.
+    fn at_once(&self, writer: &LogWriter) -> Option<(AtOnce<'_>, Self::Output)>;
 }
 
 /// Commits, and steps of messages, that share a transaction.
@@ -48,6 +52,11 @@ impl Work for Group<'_> {
         let written = group::write(connection, writer, self, mode).await?;
         Ok(((written.verdicts, written.made), written.head))
     }
+
+    fn at_once(&self, writer: &LogWriter) -> Option<(AtOnce<'_>, Self::Output)> {
+        let (at_once, verdicts) = group::at_once(writer, self)?;
+        Some((at_once, (verdicts, Vec::new())))
+    }
 }
 
 impl Work for Maintenance {
@@ -64,5 +73,9 @@ impl Work for Maintenance {
         _mode: Mode,
     ) -> Result<(Outcome, Option<Head>), WriteError> {
         Ok(maintenance::run(connection, writer, self).await?)
+    }
+
+    fn at_once(&self, _writer: &LogWriter) -> Option<(AtOnce<'_>, Outcome)> {
+        None
     }
 }

@@ -340,3 +340,19 @@ async fn without_a_pooler_statements_stay_prepared_and_reads_need_no_transaction
     let trips = round_trips(&sent);
     assert!(trips <= read + 8, "{trips} round trips for {read} statements");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_pooler_a_commit_is_one_round_trip_on_a_connection_that_is_good() {
+    let Some((_world, in_front, node)) = without_a_pooler().await else { return };
+    for entry in 0..8 {
+        node.append("a", entry).await.unwrap();
+    }
+    in_front.sent.lock().unwrap().clear();
+    for entry in 8..68 {
+        node.append("a", entry).await.unwrap();
+    }
+    let trips = round_trips(&in_front.sent.lock().unwrap());
+    node.stop().await;
+    // By several statements each would be five; what the node reads by itself comes in between.
+    assert!((60..180).contains(&trips), "{trips} round trips for 60 commits");
+}

@@ -306,3 +306,21 @@ async fn nodes_that_record_at_once_keep_the_log_whole() {
         node.stop().await;
     }
 }
+
+#[tokio::test]
+async fn what_is_recorded_beside_what_is_only_counted_is_in_the_log_of_a_writer_that_held_no_lane()
+{
+    let world = World::new().await;
+    let node = world.node().await;
+    // The connection is good by then, and no lane was needed.
+    node.ledgers.ask("a", Command::Append(1)).await.unwrap();
+    let others = vec![
+        ("b".to_owned(), Command::AppendAndRecord(1)),
+        ("c".to_owned(), Command::AppendAndCount(1)),
+    ];
+    node.ledgers.ask("a", Command::AppendAndPassOn(2, others)).await.unwrap();
+    let recorded = "security_log WHERE event = 'ledger.appended'";
+    assert_eq!(world.stranger().await.count(recorded).await, 1);
+    assert!(node.store.verify_log(&[]).await.unwrap().findings.is_empty());
+    node.stop().await;
+}

@@ -8,7 +8,7 @@
 mod lanes;
 mod writer;
 
-pub(super) use writer::{Entry, LogWriter};
+pub(super) use writer::{Entry, LogWriter, PreparedAppend};
 
 use super::{engine, value::Row};
 use crate::domain::Timestamp;

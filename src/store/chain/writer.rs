@@ -88,6 +88,19 @@ impl LogWriter {
         connection.append(&lane.moved_to(head, at), &sql::APPEND.bind(Vec::new())).await.map(drop)
     }
 
+    /// Prepares an append to the lane that is held, for a statement that does more; nothing where a lane is still to be
+    /// taken. Where it was not carried out nothing has changed.
+    pub(in crate::store) fn prepare<'a>(
+        &self,
+        entries: Vec<Entry<'a>>,
+        at: Timestamp,
+    ) -> Option<PreparedAppend<'a>> {
+        let lane = Lane::held_by(&self.name, self.held.clone()?);
+        let mut head = lane.head.clone();
+        let rows = self.chain(&mut head, &entries);
+        Some(PreparedAppend { lane, head, rows, entries, at })
+    }
+
     /// Remembers the head that has become durable.
     pub(in crate::store) fn keep(&mut self, head: Option<Head>) {
         if head.is_some() {
@@ -151,6 +164,31 @@ impl LogWriter {
             rows.push(row);
         }
         rows
+    }
+}
+
+/// What an append to the lane that is held writes.
+pub(in crate::store) struct PreparedAppend<'a> {
+    lane: Lane,
+    head: Head,
+    rows: Vec<LogRow>,
+    entries: Vec<Entry<'a>>,
+    at: Timestamp,
+}
+
+impl PreparedAppend<'_> {
+    /// The values of [`sql::MOVE_LANE`].
+    pub(in crate::store) fn moved(&self) -> [Value<'_>; 6] {
+        self.lane.moved_to(&self.head, self.at)
+    }
+
+    pub(in crate::store) fn rows(&self) -> BoundBatch<'_> {
+        bound(&self.rows, &self.entries)
+    }
+
+    /// The log's head afterwards, where something is appended.
+    pub(in crate::store) fn head(&self) -> Option<Head> {
+        (!self.rows.is_empty()).then(|| self.head.clone())
     }
 }
 

@@ -48,6 +48,19 @@ impl From<rusqlite::Error> for DatabaseError {
 
 pub(in crate::store) type Result<T> = std::result::Result<T, DatabaseError>;
 
+/// Why a statement that is a whole transaction did not do its work.
+#[derive(Debug)]
+pub(in crate::store) enum AtOnceError {
+    /// Something is not as it was read. Nothing was written.
+    Contested,
+    /// The server had ended the session. Nothing was written.
+    Gone(DatabaseError),
+    /// Nothing was written.
+    Failed(DatabaseError),
+    /// It may or may not have been carried out.
+    Unknown(DatabaseError),
+}
+
 /// Tells whether another try may succeed: a deadlock, a lock that took too long, or a writer that
 /// was a moment earlier.
 pub(in crate::store) fn is_passing(error: &DatabaseError) -> bool {

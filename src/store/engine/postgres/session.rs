@@ -8,16 +8,25 @@ use super::{LIVENESS, settings::BEGIN};
 use crate::{
     domain::Timestamp,
     store::{
-        batch::Array,
+        batch::{Array, Statement},
         engine::{
-            faults::{DatabaseError, Result},
+            faults::{AtOnceError, DatabaseError, Result},
             unfit::UnfitServer,
         },
         value::{Liveness, Row, Value},
     },
 };
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _, postgres::PgRow};
+use sqlx::{
+    AssertSqlSafe, Connection as _, PgConnection, Row as _,
+    postgres::{PgDatabaseError, PgRow, PgSeverity},
+};
 use std::sync::Arc;
+
+/// The error of a statement that divides by zero, as one does that counts too few rows.
+const DIVISION_BY_ZERO: &str = "22012";
+
+/// The error of a session that an operator ends, alone or with its server.
+const SHUTDOWN: &str = "57P01";
 
 /// Whose sessions are used.
 #[derive(Clone)]
@@ -101,7 +110,7 @@ impl Session {
     }
 
     /// Tells whether a pooler lends its sessions.
-    pub(super) fn is_lent(&self) -> bool {
+    pub(in crate::store::engine) fn is_lent(&self) -> bool {
         matches!(self.sessions, Sessions::Lent(_))
     }
 
@@ -220,8 +229,18 @@ impl Session {
         Ok(ask!(self, query.execute(&mut self.connection)).rows_affected())
     }
 
+    /// Runs a statement that is a whole transaction.
+    pub(in crate::store::engine) async fn run_at_once(
+        &mut self,
+        Statement { sql, rows, moved, others }: Statement<'_>,
+    ) -> std::result::Result<(), AtOnceError> {
+        let query = bind_all!(bind_lists!(query!(self, sql), rows), &moved);
+        let ran = bind_lists!(query, others).execute(&mut self.connection).await;
+        ran.map(drop).map_err(fate)
+    }
+
     /// Reads the liveness of entities as it is now.
-    pub(super) async fn present_liveness(
+    pub(in crate::store::engine) async fn present_liveness(
         &mut self,
         asked: &[(&str, &str)],
     ) -> Result<Vec<Option<Liveness>>> {
@@ -250,5 +269,24 @@ impl Session {
 
     pub(in crate::store::engine) async fn close(self) -> Result<()> {
         Ok(self.connection.close().await?)
+    }
+}
+
+/// Tells what has become of a statement that was a whole transaction.
+///
+/// What the server says as an error it has taken back; of what a pooler may say in its place that is not known. Where an
+/// operator ends a session, the server says so as fatal, and takes back what was under way; while it waits for a standby,
+/// after the commit, it says so as a warning and then no more.
+fn fate(error: sqlx::Error) -> AtOnceError {
+    let said =
+        error.as_database_error().and_then(|said| said.try_downcast_ref::<PgDatabaseError>());
+    match said.map(|said| (said.severity(), said.code())) {
+        Some((PgSeverity::Error, DIVISION_BY_ZERO)) => AtOnceError::Contested,
+        // 08: a connection is lost; XX: another thing that should not be.
+        Some((PgSeverity::Error, code)) if !code.starts_with("08") && !code.starts_with("XX") => {
+            AtOnceError::Failed(error.into())
+        }
+        Some((PgSeverity::Fatal, SHUTDOWN)) => AtOnceError::Gone(error.into()),
+        _ => AtOnceError::Unknown(error.into()),
     }
 }

@@ -26,8 +26,10 @@ pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 /// Returns what a session of our own is started with.
 pub(super) fn at_start() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let keepalive = [("tcp_keepalives_idle", "30")];
-    TIMEOUTS.map(|(name, value, _)| (name, value)).into_iter().chain(keepalive).chain(PLANS)
+    // A transaction of one statement is not begun by a text that says so.
+    let others =
+        [("tcp_keepalives_idle", "30"), ("default_transaction_isolation", "read committed")];
+    TIMEOUTS.map(|(name, value, _)| (name, value)).into_iter().chain(others).chain(PLANS)
 }
 
 /// Writes the beginning of a transaction that a pooler lends a session for: what the session would have been started
