@@ -3,10 +3,12 @@
 use crate::shared::{make_keys, new_database};
 use porteiro::{clock::SystemClock, domain::Clock as _};
 use std::{
+    fs::File,
     io::{BufRead as _, BufReader, Read as _},
     net::{SocketAddr, TcpListener},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
@@ -52,9 +54,24 @@ pub fn refused(output: &Output, code: i32, named: &str) {
     assert!(said(output).contains(named), "{named}: {}", said(output));
 }
 
-/// A port that was free a moment ago.
+/// The ports that tests are given: none of those that the system gives to clients, of which one might be taken before a
+/// server listens on it.
+const PORTS: std::ops::Range<u16> = 12_000..32_000;
+
+/// A port that is free, and that no other test is given while this one runs.
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static HELD: Mutex<Vec<File>> = Mutex::new(Vec::new());
+    let folder = std::env::temp_dir().join("porteiro-test-ports");
+    std::fs::create_dir_all(&folder).unwrap();
+    let first = usize::try_from(std::process::id()).unwrap() * 31 % PORTS.len();
+    for port in PORTS.cycle().skip(first).take(PORTS.len()) {
+        let lock = File::create(folder.join(port.to_string())).unwrap();
+        if lock.try_lock().is_ok() && TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            HELD.lock().unwrap().push(lock);
+            return port;
+        }
+    }
+    panic!("no port is free");
 }
 
 /// An installation: keys, a database, a configuration.
@@ -154,18 +171,28 @@ impl Installation {
             }
             lines
         });
-        let serving = Serving { child, log: Some(log) };
-        wait_until_it_listens(address);
+        let mut serving = Serving { child, log: Some(log) };
+        if !listens_in_time(address) {
+            let _ = serving.child.kill();
+            panic!("it never listened: {:?}", serving.log.take().unwrap().join());
+        }
         serving
     }
 }
 
 pub fn wait_until_it_listens(address: SocketAddr) {
+    assert!(listens_in_time(address), "it never listened");
+}
+
+fn listens_in_time(address: SocketAddr) -> bool {
     let began = Instant::now();
     while std::net::TcpStream::connect(address).is_err() {
-        assert!(began.elapsed() < Duration::from_secs(20), "it never listened");
+        if began.elapsed() > Duration::from_secs(20) {
+            return false;
+        }
         std::thread::sleep(Duration::from_millis(10));
     }
+    true
 }
 
 /// A server that runs; it is ended with the test, whatever happens.
