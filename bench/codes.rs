@@ -10,8 +10,8 @@
 
 use porteiro::{
     actors::{
-        Courier, DeliveryFailure, DeliveryFuture, Entities, OutboxMessage, Services, Tree,
-        TreeOptions,
+        Courier, DeliveryFailure, DeliveryFuture, Entities, OutboxMessage, ReadCaches, Services,
+        Tree, TreeOptions,
     },
     clock::SystemClock,
     config::{Config, Sources},
@@ -181,7 +181,13 @@ impl Outbox {
         };
         let store = Store::open(options, SystemClock.now()).await.unwrap();
         let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
-        let services = Arc::new(Services { store: store.clone(), clock, dice, vault });
+        let services = Arc::new(Services {
+            store: store.clone(),
+            caches: ReadCaches::default(),
+            clock,
+            dice,
+            vault,
+        });
         let tree = Tree::start(services, TreeOptions::default()).await.unwrap();
         let writers = tree.host::<Writer>().await.unwrap();
         for portion in crowd(messages) {

@@ -12,7 +12,7 @@
 mod raw;
 
 use porteiro::{
-    actors::{Entities, Services, Tree, TreeOptions},
+    actors::{Entities, ReadCaches, Services, Tree, TreeOptions},
     clock::SystemClock,
     crypto::{SecretKey, SharedVault, SystemDice, Vault, draw_text},
     domain::{Clock as _, Context, Decision, Machine, Timestamp},
@@ -82,7 +82,13 @@ impl Node {
         };
         let store = Store::open(options, SystemClock.now()).await.unwrap();
         let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
-        let lent = Arc::new(Services { store: store.clone(), clock, dice, vault });
+        let lent = Arc::new(Services {
+            store: store.clone(),
+            caches: ReadCaches::default(),
+            clock,
+            dice,
+            vault,
+        });
         let tree = Tree::start(lent, TreeOptions { idle, ..TreeOptions::default() }).await.unwrap();
         let families = tree.host().await.unwrap();
         // The whole tree, as a server runs it.

@@ -15,7 +15,7 @@ use lettre::{
     transport::smtp::PoolConfig,
 };
 use porteiro::{
-    actors::{Services, Tree, TreeOptions},
+    actors::{ReadCaches, Services, Tree, TreeOptions},
     clock::SystemClock,
     config::{Config, Sources},
     crypto::{SecretKey, SharedVault, SystemDice, Vault, draw_text},
@@ -152,7 +152,13 @@ async fn ours(folder: &Path, port: u16) -> f64 {
     };
     let store = Store::open(options, SystemClock.now()).await.unwrap();
     let (clock, dice) = (Arc::new(SystemClock), Arc::new(SystemDice));
-    let services = Arc::new(Services { store: store.clone(), clock, dice, vault });
+    let services = Arc::new(Services {
+        store: store.clone(),
+        caches: ReadCaches::default(),
+        clock,
+        dice,
+        vault,
+    });
     let tree = Tree::start(services, TreeOptions::default()).await.unwrap();
     let writers = tree.host::<Writer>().await.unwrap();
     writers.ask(&Context::node(), "one", MAILS).await.unwrap();

@@ -15,7 +15,7 @@ use crate::{
     actors::{
         Couriers, DomainHolders, DomainRecords, Entities, EntitySnapshot, HydrateError,
         INSTALLATION, KeySnapshot, Keys, KindReport, MultiCommit, MultiCommits, NameView,
-        ReadFolder, RepeatedWork, Services, SettleError, StartError, TopicReport, Tree,
+        ReadCaches, ReadFolder, RepeatedWork, Services, SettleError, StartError, TopicReport, Tree,
         TreeOptions, View, export_log_heads,
         hashing::{HashingOptions, HashingPool},
         hydrate, read_on_a_blocking_thread, settle_reserved_names,
@@ -371,7 +371,10 @@ async fn open_services(
     // A node with other keys would publish keys that no other node can sign with, and write what no
     // other node can open or prove.
     let refused = match store.log_is_ours().await {
-        Ok(true) => return Ok(Arc::new(Services { store, clock, dice, vault })),
+        Ok(true) => {
+            let caches = ReadCaches::default();
+            return Ok(Arc::new(Services { store, caches, clock, dice, vault }));
+        }
         Ok(false) => SystemError::ForeignKeys,
         Err(error) => error.into(),
     };

@@ -56,7 +56,7 @@ async fn decide_and_commit<M: Machine>(
     let decided = deciding::decide((&unborn, 0), command, (&author, now)).await;
     // What commits nothing must rest on the row.
     let Ok((Outcome::Write { next, commit, answer: decision }, _)) = decided else { return None };
-    match concurrent_work::commit((&services.store, commit), request, &decision).await {
+    match concurrent_work::commit((services, commit), request, &decision).await {
         Ok(version) => {
             // Before the answer: what is asked next may be asked of it.
             shared

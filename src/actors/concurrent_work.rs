@@ -5,10 +5,10 @@
 //! after that. So what was worked out is handed over with the answer alone: it is thrown away when the
 //! commit fails, and when the entity decides once more.
 
-use super::mailbox::Request;
+use super::{mailbox::Request, services::Services};
 use crate::{
     domain::Machine,
-    store::{Commit, CommitError, Store},
+    store::{Commit, CommitError},
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -65,14 +65,14 @@ where
 
 /// Commits what was decided on a request, and works on its reply meanwhile.
 pub(super) async fn commit<M: Machine>(
-    (store, commit): (&Store, Commit),
+    (services, commit): (&Services, Commit),
     request: &Request<M>,
     outcome: &Result<M::Reply, M::Refusal>,
 ) -> Result<i64, CommitError> {
     let (Some(work), Ok(reply)) = (&request.work, outcome) else {
-        return store.commit(commit).await;
+        return services.commit(commit).await;
     };
     // In this order: the commit is handed over before the work begins.
-    let (committed, ()) = tokio::join!(biased; store.commit(commit), async { work.begin(reply) });
-    committed
+    let committed = services.commit(commit);
+    tokio::join!(biased; committed, async { work.begin(reply) }).0
 }

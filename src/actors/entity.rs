@@ -178,8 +178,9 @@ impl<M: Machine> State<M> {
                     return unavailable();
                 }
             };
-            let store = &self.shared.services.store;
-            let failure = match concurrent_work::commit((store, commit), request, &outcome).await {
+            let services = &*self.shared.services;
+            let committed = concurrent_work::commit((services, commit), request, &outcome).await;
+            let failure = match committed {
                 Ok(version) => {
                     self.held =
                         Some(EntityState { machine: Arc::new(next), version, seen_at: now });

@@ -136,7 +136,7 @@ impl MultiCommit {
         if self.commit.changes.is_empty() {
             return Ok(());
         }
-        let committed = self.reads.services.store.commit(self.commit);
+        let committed = self.reads.services.commit(self.commit);
         let Some((since, limit)) = self.deadline else { return committed.await.map(drop) };
         let left = limit.saturating_sub(since.elapsed());
         if left.is_zero() {

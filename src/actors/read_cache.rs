@@ -109,6 +109,16 @@ impl<V: Clone + Send + Sync + 'static> ReadCache<V> {
         self.part(key).kept.remove(key);
     }
 
+    /// Returns what has it forget a key, for as long as there is the cache.
+    pub(super) fn forgetter(&self) -> impl Fn(&str) + Send + Sync + 'static {
+        let shared = Arc::downgrade(&self.shared);
+        move |key| {
+            if let Some(shared) = shared.upgrade() {
+                Self { shared }.forget(key);
+            }
+        }
+    }
+
     /// Returns the value that is kept for `key`, however old.
     pub(super) fn kept(&self, key: &str) -> Option<V> {
         let now = self.shared.clock.monotonic();

@@ -68,6 +68,7 @@ impl<M: Machine> Clone for View<M> {
 impl<M: Machine> View<M> {
     pub(super) fn new(services: Arc<Services>) -> Self {
         let entities = ReadCache::new(services.clock.clone(), |_| 1);
+        services.caches.add(M::KIND, entities.forgetter());
         Self { services, entities, lists: Arc::default() }
     }
 

@@ -11,8 +11,8 @@ use crate::{
 };
 use porteiro::{
     actors::{
-        Answer, Couriers, Entities, Failure, JanitorOptions, KeyOptions, KindReport, RestartBudget,
-        Services, Tree, TreeOptions, hashing::HashingOptions,
+        Answer, Couriers, Entities, Failure, JanitorOptions, KeyOptions, KindReport, ReadCaches,
+        RestartBudget, Services, Tree, TreeOptions, hashing::HashingOptions,
     },
     crypto::{
         SecretKey, SharedVault, SystemDice, Vault, draw_text,
@@ -246,7 +246,8 @@ impl Node {
         };
         let store = Store::open(options, world.clock.now()).await.unwrap();
         let (clock, dice) = (world.clock.clone(), Arc::new(SystemDice));
-        let services = Arc::new(Services { store: store.clone(), clock, dice, vault });
+        let caches = ReadCaches::default();
+        let services = Arc::new(Services { store: store.clone(), caches, clock, dice, vault });
         let tree = Tree::start(services, world.tree).await.unwrap();
         let ledgers = Ledgers(tree.host().await.unwrap());
         Self { store, tree, ledgers, script }

@@ -5,7 +5,10 @@ use crate::{
     support::{Node, World},
 };
 use porteiro::actors::{Bound, HydrateError};
-use porteiro::{domain::Clock as _, store::views::ListPart};
+use porteiro::{
+    domain::{Clock as _, Context},
+    store::views::ListPart,
+};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering::SeqCst},
@@ -164,5 +167,32 @@ async fn what_lives_beyond_the_first_of_a_list_is_found() {
     stranger.run("UPDATE entities SET live_until = 0 WHERE id IN ('l1', 'l2')").await.unwrap();
     assert_eq!(beyond(998, 10).await, [""; 0]);
     assert_eq!(beyond(997, 10).await, ["l999"]);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_node_has_changed_itself_its_views_read_anew() {
+    let world = World::new().await;
+    let (node, other) = (world.node().await, world.node().await);
+    let view = node.tree.view::<Ledger>();
+    let seen = async |id| view.look(id).await.unwrap().machine.entries.clone();
+    node.append("a", 1).await.unwrap();
+    assert_eq!((seen("a").await, seen("child").await), (vec![1], vec![]));
+    other.append("a", 2).await.unwrap();
+    assert_eq!(seen("a").await, [1], "another node's change is seen within a second");
+    // By its owner, with a birth.
+    let child = "child".to_owned();
+    let bear = Command::AppendAndBear { entry: 3, child, name: None };
+    node.ledgers.ask("a", bear).await.unwrap();
+    assert_eq!((seen("a").await, seen("child").await), (vec![1, 2, 3], vec![3]));
+    // By the owner of another, and without one.
+    let passed = vec![("child".to_owned(), Command::Append(4))];
+    node.ledgers.ask("a", Command::AppendAndPassOn(4, passed)).await.unwrap();
+    assert_eq!(seen("child").await, [3, 4]);
+    let mut commit = node.tree.multi_commit(&Context::operator());
+    commit.decide::<Ledger>("child", &Command::Append(5)).await.unwrap().unwrap();
+    commit.commit().await.unwrap();
+    assert_eq!(seen("child").await, [3, 4, 5]);
+    other.stop().await;
     node.stop().await;
 }
