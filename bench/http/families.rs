@@ -93,7 +93,14 @@ impl Families {
             listings: Delta { added: vec![], removed: vec![] },
         };
         let (requirements, records, messages) = (vec![], vec![], vec![]);
-        let commit = Commit { at, changes: vec![change], requirements, records, messages };
+        let commit = Commit {
+            at,
+            changes: vec![change],
+            requirements,
+            locks_requirements: true,
+            records,
+            messages,
+        };
         let version = self.store.commit(commit).await?;
         Ok(Written { id, version })
     }

@@ -13,7 +13,7 @@ pub(super) const OUTBOX_PURPOSE: &str = "outbox";
 /// A commit of nothing yet, decided at `at`.
 pub(super) fn nothing_yet(at: Timestamp) -> Commit {
     let (changes, requirements, records, messages) = (vec![], vec![], vec![], vec![]);
-    Commit { at, changes, requirements, records, messages }
+    Commit { at, changes, requirements, locks_requirements: true, records, messages }
 }
 
 /// The step of one entity from `before`, read at `version`, to `next`.

@@ -33,6 +33,7 @@ pub(super) async fn decide<M: Machine>(
     let Decision { events, effects, commands, outcome: mut answer } = machine.decide(command, now);
     let mut writes = !events.is_empty() || !effects.write_nothing();
     let mut commit = nothing_yet(now);
+    commit.locks_requirements = !M::IS_JUDGED_AGAIN;
     add_effects(&mut commit, effects, author);
     let births = std::mem::take(&mut commit.changes);
     if let Ok(reply) = &mut answer

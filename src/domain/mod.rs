@@ -119,6 +119,9 @@ pub trait Machine: Clone + Default + Serialize + DeserializeOwned + Send + Sync 
     /// Whether an id follows from what callers present, as of an assertion that is used: one that is to
     /// be made may well be there, and the store looks for it before it writes.
     const ID_IS_DERIVED: bool = false;
+    /// Whether what it grants is judged again at each use by all that its commits require. Then it is enough that these held
+    /// when the commit was carried out: PostgreSQL need not keep others from changing them until it has ended (adr/0169).
+    const IS_JUDGED_AGAIN: bool = false;
     type Command: Send + Sync + 'static;
     type Event: Send + Sync + 'static;
     type Reply: Send + Sync + 'static;

@@ -9,6 +9,8 @@ pub struct Commit {
     /// At least one; the caller gets the new version of the first.
     pub changes: Vec<Change>,
     pub requirements: Vec<Requirement>,
+    /// Nothing that is required may change before the commit has ended; else it is enough that it holds when it is looked at.
+    pub locks_requirements: bool,
     pub records: Vec<EntityRecord>,
     pub messages: Vec<Message>,
 }

@@ -378,9 +378,9 @@ impl Committer {
         let (at_once, output) = work.at_once(&self.writer)?;
         let chosen = at_once.chosen();
         if !chosen.is_empty() {
-            match timeout(TIMEOUT, connection.has_any(chosen)).await {
-                Ok(Ok(false)) => {}
-                Ok(Ok(true)) => return None,
+            match timeout(TIMEOUT, connection.look(chosen)).await {
+                Ok(Ok(found)) if found.iter().all(Option::is_none) => {}
+                Ok(Ok(_)) => return None,
                 Ok(Err(_)) | Err(_) => {
                     self.connection = None;
                     return None;

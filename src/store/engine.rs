@@ -287,13 +287,13 @@ impl Connection {
         matches!(self, Self::Postgres(c) if !c.is_lent())
     }
 
-    /// Tells whether one of these rows is there now.
-    pub(super) async fn has_any(&mut self, asked: &[(&str, &str)]) -> Result<bool> {
-        let found = match self {
-            Self::Sqlite(c, _) => sqlite::each_liveness(c, asked.iter().copied())?,
-            Self::Postgres(c) => c.present_liveness(asked).await?,
-        };
-        Ok(found.iter().any(Option::is_some))
+    /// Reads the liveness of entities as it is now; they may change at once.
+    pub(super) async fn look(&mut self, asked: &[(&str, &str)]) -> Result<Vec<Option<Liveness>>> {
+        match self {
+            _ if asked.is_empty() => Ok(Vec::new()),
+            Self::Sqlite(c, _) => sqlite::each_liveness(c, asked.iter().copied()),
+            Self::Postgres(c) => c.present_liveness(asked).await,
+        }
     }
 
     /// Carries out a whole group, as a transaction of its own.

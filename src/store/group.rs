@@ -22,7 +22,7 @@
 //! On PostgreSQL all of it is one statement where that is possible ([`super::at_once`]).
 
 use super::{
-    at_once::{AtOnce, RowLock},
+    at_once::{AtOnce, Hold, RequiredRow},
     chain::{Entry, Head, LogWriter},
     commit::{Change, Commit, CommitError, EntityRecord, ExpectedRow},
     disjoint::RowKey,
@@ -102,7 +102,7 @@ pub(super) fn at_once<'a>(
     let chosen = group.changes().map(|(_, change)| change).filter(|change| may_be_there(change));
     let chosen = chosen.map(|change| (change.kind, &*change.id)).collect();
     let at_once =
-        AtOnce::new(chosen, group.row_locks(), sql::WRITE.bind(group.written_rows()), append)?;
+        AtOnce::new(chosen, group.required_rows(), sql::WRITE.bind(group.written_rows()), append)?;
     Some((at_once, group.verdicts()))
 }
 
@@ -122,13 +122,18 @@ impl<'a> Group<'a> {
         self.winners().flat_map(|(place, commit)| commit.changes.iter().map(move |c| (place, c)))
     }
 
-    /// Locks what is required and what will change, and checks what is found.
+    /// Locks what is required and what will change, looks at what is required without a lock, and checks what is found.
     async fn lock(&mut self, connection: &mut Connection) -> engine::Result<()> {
         // (place, whether it is changed)
         let mut asked: Vec<(RowKey<'a>, bool)> = Vec::new();
+        let mut looked_at: Vec<RowKey<'a>> = Vec::new();
         for commit in self.commits {
             let required = commit.requirements.iter().map(|fact| (fact.kind(), fact.id()));
-            asked.extend(required.map(|place| (place, false)));
+            if commit.locks_requirements {
+                asked.extend(required.map(|place| (place, false)));
+            } else {
+                looked_at.extend(required);
+            }
             let swapped = commit.changes.iter().filter(|change| version_of(change).is_some());
             asked.extend(swapped.map(|change| ((change.kind, &*change.id), true)));
             let chosen = commit.changes.iter().filter(|change| may_be_there(change));
@@ -150,6 +155,11 @@ impl<'a> Group<'a> {
             };
             found.extend(places.into_iter().zip(seen).filter_map(|(at, seen)| Some((at, seen?))));
         }
+        looked_at.sort_unstable();
+        looked_at.dedup();
+        // Last: after all that is waited for.
+        let seen = connection.look(&looked_at).await?;
+        found.extend(looked_at.into_iter().zip(seen).filter_map(|(at, seen)| Some((at, seen?))));
         for (verdict, commit) in self.verdicts.iter_mut().zip(self.commits) {
             let moved_on = |change: &Change| {
                 let version = found.get(&(change.kind, &*change.id)).map(|seen| seen.version);
@@ -209,7 +219,7 @@ impl<'a> Group<'a> {
     }
 
     /// The rows that are required or changed.
-    fn row_locks(&self) -> Vec<RowLock<'a>> {
+    fn required_rows(&self) -> Vec<RequiredRow<'a>> {
         let required = self.commits.iter().flat_map(|commit| {
             commit.requirements.iter().map(|fact| {
                 let (version, live_after) = match fact {
@@ -217,13 +227,14 @@ impl<'a> Group<'a> {
                     Requirement::Unchanged { version, .. } => (Some(*version), None),
                 };
                 let (kind, id) = (fact.kind(), fact.id());
-                RowLock { kind, id, is_changed: false, version, live_after }
+                let hold = if commit.locks_requirements { Hold::Shared } else { Hold::None };
+                RequiredRow { kind, id, hold, version, live_after }
             })
         });
         let changed = self.changes().filter_map(|(_, change)| {
             let (kind, id) = (change.kind, &*change.id);
             let version = Some(version_of(change)?);
-            Some(RowLock { kind, id, is_changed: true, version, live_after: None })
+            Some(RequiredRow { kind, id, hold: Hold::Changed, version, live_after: None })
         });
         required.chain(changed).collect()
     }

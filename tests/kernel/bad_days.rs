@@ -73,7 +73,7 @@ fn row(id: &str, at: Timestamp) -> Commit {
         listings: nothing(),
     };
     let (requirements, records, messages) = (Vec::new(), Vec::new(), Vec::new());
-    Commit { at, changes: vec![change], requirements, records, messages }
+    Commit { at, changes: vec![change], requirements, locks_requirements: true, records, messages }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

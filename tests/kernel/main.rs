@@ -32,6 +32,7 @@ mod full_disk;
 mod history;
 mod import_cycles;
 mod janitor;
+mod judged_again;
 mod keys;
 mod ledger;
 mod log_sequences;

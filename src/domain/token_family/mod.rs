@@ -337,6 +337,7 @@ impl Machine for TokenFamily {
     /// session. 3: ended with its account. 4: an organization without a membership. 5: held for another
     /// party. 6: bound to a key.
     const REVISION: u32 = 6;
+    const IS_JUDGED_AGAIN: bool = true;
     type Command = Command;
     type Event = Event;
     type Reply = Reply;
