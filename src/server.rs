@@ -11,9 +11,9 @@ use crate::{
     backchannel::{LogoutCourier, LogoutDependencies, PingCourier, PingMeans},
     crypto::{ClientAuthorities, PairwiseSubjects, SystemDice, passkeys::Passkeys},
     domain::{
-        Timestamp,
+        Context, Timestamp,
         backchannel_request::CIBA_PING,
-        installation::{INSTALLATION_ID, Installation},
+        installation::{Command, INSTALLATION_ID, Installation},
         logout::BACKCHANNEL_LOGOUT,
         webhook::WEBHOOK,
     },
@@ -24,6 +24,7 @@ use crate::{
         router, scim,
     },
     messages::Messages,
+    store::CommitError,
     system::{System, SystemError, SystemFailure, SystemOptions},
     transport::{
         AddressRules, ConnectionLimits, DrainLimits, DrainOutcome, Listener, Server, ServerOptions,
@@ -127,6 +128,9 @@ impl RunningServer {
         hooks.start(means_of_webhooks(&system).await?);
         let installation = hydrate::<Installation>(system.store(), INSTALLATION_ID).await;
         let installation = installation.map_err(ServerError::Installation)?;
+        if installation.version == 0 {
+            begin_installation(&system).await;
+        }
         let addresses = Arc::new(AddressRules::new(&issuer, plan.proxies));
         let channels = channels(&messages, &issuer);
         let (steps, flow_rules) = flows.served_by(channels, attestation.is_some());
@@ -217,6 +221,22 @@ impl RunningServer {
             tracing::warn!(connections, "timeout ran out: connections were cut off");
         }
         orderly && drained == DrainOutcome::InOrder
+    }
+}
+
+/// Writes the row of the installation, which commits require to be unchanged instead of reading it before. Without it, it is
+/// read before.
+async fn begin_installation(system: &System) {
+    let mut commit = system.multi_commit(&Context::node());
+    let decided = commit.decide::<Installation>(INSTALLATION_ID, &Command::Begin).await;
+    if let Err(error) = decided {
+        tracing::warn!(%error, "the installation cannot be read");
+        return;
+    }
+    match commit.commit().await {
+        // Or another node was first.
+        Ok(()) | Err(CommitError::Conflict | CommitError::Taken { .. }) => {}
+        Err(error) => tracing::warn!(%error, "the installation has no row yet"),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! | state | command | next | refused when |
 //! |---|---|---|---|
+//! | none | begin | it has a row, which commits can require to be unchanged | never |
 //! | any | end the sessions of everyone | the number of sign-outs rises, and everyone's is that | never |
 //! | any | number a sign-out | it rises; the organization that is signed out keeps the number | never |
 //! | any | end the flows that expire by a moment | they are over, whatever a flow's own row says | never |
@@ -74,6 +75,8 @@ pub struct SignOuts {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
+    /// Only that it is written down.
+    Begin,
     /// Everything that people have proved or granted ends.
     EndAllSessions,
     /// The people of one organization are signed out of it.
@@ -87,6 +90,7 @@ pub enum Command {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
+    Begun,
     /// By the number.
     AllSessionsEnded(u64),
     SignOutNumbered(u64),
@@ -161,6 +165,7 @@ impl Machine for Installation {
 
     fn decide(&self, command: &Command, now: Timestamp) -> Decision<Self> {
         let (event, record) = match *command {
+            Command::Begin => (Event::Begun, None),
             Command::EndAllSessions => {
                 let number = self.next_number(now);
                 (Event::AllSessionsEnded(number), Some("installation.sessions_ended"))
@@ -189,6 +194,7 @@ impl Machine for Installation {
 
     fn apply(&mut self, event: &Event) {
         match *event {
+            Event::Begun => {}
             Event::AllSessionsEnded(number) => (self.sign_outs, self.everyone) = (number, number),
             Event::SignOutNumbered(number) => self.sign_outs = number,
             Event::FlowsEnded(until) => {

@@ -98,3 +98,22 @@ async fn what_rests_on_another_organization_is_not_ended_by_it() {
     assert_eq!(server.refresh("web", text(&tokens["refresh_token"])).await.status, 200);
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_change_of_an_account_that_ends_nothing_refuses_no_refresh() {
+    let server = TestServer::open().await;
+    let session = server.sign_in("ana@acme.test").await;
+    let mut tokens = server.redeem("web", &server.code(&session, "web", SCOPE).await).await.json();
+    for name in ["Ana", "Ana Maria", "Ana M."] {
+        // It has seen the account, and sees it so for as long as the clock stands.
+        let refreshed = server.refresh("web", text(&tokens["refresh_token"])).await;
+        assert_eq!(refreshed.status, 200, "{refreshed:?}");
+        tokens = refreshed.json();
+        let account = format!("[[account]]\nemail = \"ana@acme.test\"\ngiven_name = \"{name}\"\n");
+        server.apply(&account).await;
+        let refreshed = server.refresh("web", text(&tokens["refresh_token"])).await;
+        assert_eq!(refreshed.status, 200, "{refreshed:?}");
+        tokens = refreshed.json();
+    }
+    server.stop().await;
+}

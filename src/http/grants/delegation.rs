@@ -49,7 +49,8 @@ pub async fn gather(
         limited.requirements.push(Requirement::live::<Client>(&**client_id));
     }
     if let Some(administrator) = &delegation.administrator {
-        let held = administered(app, administrator, home, reading).await?;
+        let rests_on = &mut limited.requirements;
+        let held = administered(app, administrator, home, (reading, rests_on)).await?;
         limited.limits.over |= held.is_none();
         limited.limits.within.extend(held);
     }
@@ -182,13 +183,14 @@ async fn administered(
     app: &App,
     administrator: &Administrator,
     home: Option<&organization::Known>,
-    reading: Reading<'_>,
+    (reading, rests_on): (Reading<'_>, &mut Vec<Requirement>),
 ) -> Result<Option<Permissions>, HydrateError> {
     let Some(home) = home.filter(|home| home.enabled && home.impersonation) else {
         return Ok(None);
     };
     let member = reading.see(&app.views.memberships, &administrator.membership).await?;
     let account = AccountReading::seen(app, &administrator.account, reading).await?;
+    rests_on.extend(account.requirements(&administrator.account));
     let both = member.machine.known().zip(account.epoch());
     let good = both.filter(|(member, epoch)| {
         member.enabled

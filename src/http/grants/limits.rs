@@ -3,7 +3,7 @@
 use crate::{
     actors::HydrateError,
     domain::{
-        Requirement,
+        Machine as _, Requirement,
         account::Account,
         assurance::Acr,
         authority::Permissions,
@@ -46,10 +46,13 @@ pub async fn gather(
     if client.is_self_registered() || client.leash.is_some() {
         limited.requirements.push(Requirement::live::<Client>(&*client.client_id));
     }
+    let mut seen = epoch(app, grant, reading).await?;
     // What was granted a moment after everything had ended is no older than what is looked at.
-    let honoured = is_honoured(app, grant, reading).await?;
-    limited.limits.over =
-        !honoured && (!reading.is_old() || !is_honoured(app, grant, Reading::Anew).await?);
+    if !grant.is_of(seen.as_ref()) && reading.is_old() {
+        seen = epoch(app, grant, Reading::Anew).await?;
+    }
+    limited.limits.over = !grant.is_of(seen.as_ref());
+    limited.requirements.extend(seen.into_iter().flat_map(|seen| seen.requirements));
     let home = match grant.organization() {
         None => None,
         Some(slug) => Some(reading.see(&app.views.organizations, slug).await?),
@@ -111,9 +114,18 @@ async fn speak(
     Ok(true)
 }
 
-/// Tells whether the account, the consents and the clients are in the epoch that it was granted in.
-async fn is_honoured(app: &App, grant: &Grant, reading: Reading<'_>) -> Result<bool, HydrateError> {
-    Ok(epoch(app, grant, reading).await? == Some(grant.epoch))
+/// The epoch in which a grant would be given: that of the account, the consents and the clients.
+pub struct EpochReading {
+    pub epoch: u64,
+    /// What was read of the account, for the commit that rests on it.
+    requirements: Vec<Requirement>,
+}
+
+impl Grant {
+    /// Tells whether it was given in this epoch.
+    fn is_of(&self, seen: Option<&EpochReading>) -> bool {
+        seen.is_some_and(|seen| seen.epoch == self.epoch)
+    }
 }
 
 /// Returns the epoch in which such a grant would be given; none to an account that is gone.
@@ -121,12 +133,15 @@ pub async fn epoch(
     app: &App,
     grant: &Grant,
     reading: Reading<'_>,
-) -> Result<Option<u64>, HydrateError> {
-    let mut epoch = 0;
+) -> Result<Option<EpochReading>, HydrateError> {
+    let (mut epoch, mut requirements) = (0, Vec::new());
     if let Some(person) = &grant.account {
-        let reading = AccountReading::seen(app, person, reading).await?;
-        let Some(known) = reading.account.machine.known() else { return Ok(None) };
-        epoch = if grant.is_by_key() { known.epoch } else { known.person_epoch(reading.sign_outs) };
+        let seen = AccountReading::seen(app, person, reading).await?;
+        let is_live = seen.account.machine.live_until() > app.clock.now();
+        let known = seen.account.machine.known().filter(|_| is_live);
+        let Some(known) = known else { return Ok(None) };
+        epoch = if grant.is_by_key() { known.epoch } else { known.person_epoch(seen.sign_outs) };
+        requirements.extend(seen.requirements(person));
     }
     if let Some(sign_on) = &grant.sign_on {
         let connection = reading.see(&app.views.connections, &sign_on.connection).await?;
@@ -141,5 +156,5 @@ pub async fn epoch(
         let client = reading.see(&app.views.clients, id).await?;
         epoch = epoch.saturating_add(client.machine.held().map_or(0, |client| client.epoch));
     }
-    Ok(Some(epoch))
+    Ok(Some(EpochReading { epoch, requirements }))
 }

@@ -8,7 +8,6 @@ use crate::{
     domain::{
         Context, Machine as _, Requirement,
         access_token::AccessToken,
-        account::Account,
         agent_allowance::{self, AllowedGrant},
         api_key::ApiKey,
         client::{Client, KnownClient, Taking},
@@ -135,12 +134,7 @@ pub async fn start(
             Ok(Some(issued)) => return issued.map_err(IssuanceFailure::Failed),
             Ok(None) => return Err(IssuanceFailure::Failed(OAuthError::unavailable())),
             Err(Failure::Unmet {
-                kind:
-                    kind @ (Session::KIND
-                    | Account::KIND
-                    | TokenFamily::KIND
-                    | Client::KIND
-                    | ApiKey::KIND),
+                kind: kind @ (Session::KIND | TokenFamily::KIND | Client::KIND | ApiKey::KIND),
             }) => return Err(IssuanceFailure::Over { kind }),
             Err(failure) => tries.after(failure).await?,
         }

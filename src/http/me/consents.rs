@@ -278,6 +278,7 @@ impl<'a> Reader<'a> {
             *epoch
         } else {
             let epoch = limits::epoch(self.app, grant, Reading::Anew).await?;
+            let epoch = epoch.map(|seen| seen.epoch);
             self.epochs.insert(rests_on, epoch);
             epoch
         };

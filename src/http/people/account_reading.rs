@@ -3,7 +3,7 @@
 use crate::{
     actors::{EntitySnapshot, HydrateError},
     domain::{
-        Machine as _, Timestamp,
+        Machine as _, Requirement, Timestamp,
         account::{Account, Known},
         installation::{INSTALLATION_ID, Installation, SignOuts},
     },
@@ -17,6 +17,7 @@ use std::sync::Arc;
 pub struct AccountReading {
     pub account: Arc<EntitySnapshot<Account>>,
     pub sign_outs: SignOuts,
+    installation: i64,
 }
 
 impl AccountReading {
@@ -28,18 +29,30 @@ impl AccountReading {
         Self::at(app, id, Reading::At(&standing)).await
     }
 
-    /// Reads both as of what was just read where `reading` says so, else as they are now.
+    /// Reads both as `reading` says. A commit that rests on what is not new [requires](Self::requirements) it.
     pub async fn seen(app: &App, id: &str, reading: Reading<'_>) -> Result<Self, HydrateError> {
-        match reading {
-            Reading::At(_) => Self::at(app, id, reading).await,
-            Reading::Recent | Reading::Anew => Self::of(app, id).await,
-        }
+        let seen = match reading {
+            Reading::At(_) => return Self::at(app, id, reading).await,
+            Reading::Recent => Self::at(app, id, reading).await?,
+            Reading::Anew => return Self::of(app, id).await,
+        };
+        // A row that is not there cannot be required to stay away.
+        if seen.installation == 0 { Self::of(app, id).await } else { Ok(seen) }
+    }
+
+    /// What was read must be unchanged when a commit that rests on it is carried out.
+    pub fn requirements(&self, id: &str) -> impl Iterator<Item = Requirement> {
+        let account = Requirement::unchanged::<Account>(id, self.account.version);
+        let installation = (self.installation > 0)
+            .then(|| Requirement::unchanged::<Installation>(INSTALLATION_ID, self.installation));
+        [account].into_iter().chain(installation)
     }
 
     async fn at(app: &App, id: &str, reading: Reading<'_>) -> Result<Self, HydrateError> {
         let account = reading.see(&app.views.accounts, id).await?;
         let installation = reading.see(&app.views.installation, INSTALLATION_ID).await?;
-        Ok(Self { account, sign_outs: installation.machine.sign_outs() })
+        let sign_outs = installation.machine.sign_outs();
+        Ok(Self { account, sign_outs, installation: installation.version })
     }
 
     /// Returns the account, if what was proved or granted in this epoch is worth anything now.

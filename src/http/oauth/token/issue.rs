@@ -2,7 +2,7 @@
 //!
 //! 1. the family says what it is about;
 //! 2. membership, organization and API are looked at, and become requirements of the commit: if one
-//!    has changed meanwhile, they are looked at again;
+//!    has changed meanwhile, they are looked at again, and so is the account;
 //! 3. the family decides, and commits; where it is not known whether it did, it is asked again;
 //! 4. what it grants is signed while it commits, and answered only if that succeeds (adr/0101).
 
@@ -12,7 +12,6 @@ use crate::{
     crypto::OpaqueKind,
     domain::{
         Machine as _,
-        account::Account,
         authority::{Scopes, Widening},
         authorization_details::Details,
         client::{Client, KnownClient},
@@ -136,7 +135,6 @@ pub async fn issue(
             Err(Failure::Unmet {
                 kind:
                     kind @ (Session::KIND
-                    | Account::KIND
                     | TokenFamily::KIND
                     | Client::KIND
                     | ExternalIdentity::KIND
