@@ -38,7 +38,7 @@ use crate::{
             request_source::{RequestSource, check_csrf},
         },
         limits::purpose::Purpose,
-        people::session::{self, Present},
+        people::session::{self, Lookup, Present},
     },
 };
 use axum::{
@@ -198,7 +198,7 @@ async fn selects(
     if !wanted && source.other_tokens.is_empty() {
         return Ok(false);
     }
-    let held = session::held(app, context, source, true).await?;
+    let held = session::held(app, context, source, Lookup::Anew).await?;
     Ok(!held.is_empty() && (wanted || !held.iter().any(|one| one.is_current)))
 }
 

@@ -18,7 +18,7 @@ use crate::{
             opened::OpenedFlow,
             problems::{SESSION_OVER, UNAVAILABLE},
         },
-        people::session::{self, HeldSession},
+        people::session::{self, HeldSession, Lookup},
     },
     wording::quotable,
 };
@@ -78,7 +78,8 @@ async fn told(
     source: &RequestSource,
 ) -> Result<Vec<AccountView>, HydrateError> {
     let mut told = Vec::new();
-    for HeldSession { present, is_current, .. } in session::held(app, context, source, true).await?
+    for HeldSession { present, is_current, .. } in
+        session::held(app, context, source, Lookup::Anew).await?
     {
         let seen = app.views.accounts.look(&present.person.account).await?;
         told.extend(seen.machine.known().map(|known| AccountView::of(known, is_current)));
@@ -150,7 +151,7 @@ pub async fn end_others(
     source: &RequestSource,
     but: &str,
 ) -> Result<(), Problem> {
-    for HeldSession { present, .. } in session::held(app, context, source, true).await? {
+    for HeldSession { present, .. } in session::held(app, context, source, Lookup::Anew).await? {
         if present.id == but {
             continue;
         }

@@ -38,7 +38,12 @@ use crate::{
         installation::SelfService,
         session::{self, Session},
     },
-    http::{answer::error::Problem, app::App, clients, people::session as sessions},
+    http::{
+        answer::error::Problem,
+        app::App,
+        clients,
+        people::session::{self as sessions, Lookup},
+    },
 };
 use zeroize::Zeroizing;
 
@@ -192,7 +197,7 @@ async fn take_again(
         _ => context.by(Actor::Person(asking.account.to_owned())),
     };
     let acting = &ActingPerson { opened, context };
-    let held = sessions::held(app, &acting.context, &opened.source, true).await?;
+    let held = sessions::held(app, &acting.context, &opened.source, Lookup::Anew).await?;
     let of_person = held.iter().find(|one| one.present.person.account == asking.account);
     let mut own = of_person.map(|one| one.present.id.clone());
     // A program holds one session: no caller is left with the token of another.

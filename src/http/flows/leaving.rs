@@ -18,7 +18,7 @@ use crate::{
         answer::error::Problem,
         app::App,
         extract::request_source::RequestSource,
-        people::{session as sessions, session::Present},
+        people::session::{self as sessions, Lookup, Present},
     },
 };
 use axum::http::{HeaderMap, HeaderValue};
@@ -113,7 +113,7 @@ pub async fn confirm(
             if seen.machine.owned_by(&person.account, app.clock.now()).is_some() {
                 return Err(problem);
             }
-            let held = sessions::held(app, &opened.context, &opened.source, true).await?;
+            let held = sessions::held(app, &opened.context, &opened.source, Lookup::Anew).await?;
             browser_sessions::forget(app, &opened.source, &held, session)
         }
     };

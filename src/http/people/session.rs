@@ -12,18 +12,37 @@ use crate::{
     },
     http::{
         app::App, extract::request_source::RequestSource, people::account_reading::AccountReading,
+        reading::Reading,
     },
 };
 use zeroize::Zeroizing;
+
+/// How a session and its account are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// Both as they were less than a second ago, for a commit that [requires](Present::requirements) them.
+    ForCommit,
+    /// The session as it was less than a second ago, and the account as it is now.
+    Recent,
+    /// Both as they are now.
+    Anew,
+}
 
 /// A session that is open, as it was read.
 pub struct Present {
     pub id: String,
     pub person: Person,
     pub created_at: Timestamp,
-    version: i64,
+    /// That both are still what was read.
+    requirements: Vec<Requirement>,
     /// The clients that are told when it ends.
     told: Vec<String>,
+}
+
+impl Lookup {
+    pub const fn anew_if(anew: bool) -> Self {
+        if anew { Self::Anew } else { Self::Recent }
+    }
 }
 
 impl Present {
@@ -32,9 +51,9 @@ impl Present {
         self.told.iter().any(|one| one == client_id)
     }
 
-    /// That it is still what was read, in the commit that relies on it.
-    pub fn requirement(&self) -> Requirement {
-        Requirement::unchanged::<Session>(&*self.id, self.version)
+    /// What a commit that relies on it requires.
+    pub fn requirements(&self) -> &[Requirement] {
+        &self.requirements
     }
 }
 
@@ -48,7 +67,7 @@ pub async fn find(
     anew: bool,
 ) -> Result<Option<Present>, HydrateError> {
     match &source.session_token {
-        Some(token) => opened_by(app, context, token, anew).await,
+        Some(token) => opened_by(app, context, token, Lookup::anew_if(anew)).await,
         None => Ok(None),
     }
 }
@@ -58,8 +77,9 @@ async fn opened_by(
     app: &App,
     context: &Context,
     token: &str,
-    anew: bool,
+    lookup: Lookup,
 ) -> Result<Option<Present>, HydrateError> {
+    let anew = lookup == Lookup::Anew;
     let Some(token) = OpaqueKind::Session.read(token, &app.crypto.vault.now()) else {
         return Ok(None);
     };
@@ -79,10 +99,11 @@ async fn opened_by(
         }
     }
     let Some(open) = seen.machine.opened_by(token.fingerprint, now) else { return Ok(None) };
-    let (person, version) = (open.person_at(now), seen.version);
-    // It rests on its account, which may be suspended or about to be deleted, or in another epoch. That is read
-    // anew each time: what an operator has ended is over at the next request.
-    let account = AccountReading::of(app, &person.account).await?;
+    let person = open.person_at(now);
+    // It rests on its account, which may be suspended or about to be deleted, or in another epoch. That is read anew
+    // each time, or required by a commit: what an operator has ended is over at the next request.
+    let reading = if lookup == Lookup::ForCommit { Reading::Recent } else { Reading::Anew };
+    let account = AccountReading::seen(app, &person.account, reading).await?;
     let Some(known) = account.honouring(person.epoch, now) else { return Ok(None) };
     let authenticators = known.authenticators();
     let evidence = person.evidence.clone().weighed(&authenticators);
@@ -91,9 +112,11 @@ async fn opened_by(
     if evidence.last_anywhere().is_none() {
         return Ok(None);
     }
+    let mut requirements = vec![Requirement::unchanged::<Session>(&*token.id, seen.version)];
+    requirements.extend(account.requirements(&person.account));
     let person = Person { evidence, ..person };
     let (created_at, told) = (open.created_at(), open.told().to_vec());
-    Ok(Some(Present { id: token.id, person, created_at, version, told }))
+    Ok(Some(Present { id: token.id, person, created_at, requirements, told }))
 }
 
 /// Returns what is left of evidence by single sign-on: what rests on something that has ended counts no more.
@@ -141,13 +164,13 @@ pub async fn held(
     app: &App,
     context: &Context,
     source: &RequestSource,
-    anew: bool,
+    lookup: Lookup,
 ) -> Result<Vec<HeldSession>, HydrateError> {
     let current = source.session_token.iter().map(|token| (token, true));
     let others = source.other_tokens.iter().map(|token| (token, false));
     let mut held: Vec<HeldSession> = Vec::new();
     for (token, is_current) in current.chain(others) {
-        let Some(present) = opened_by(app, context, token, anew).await? else { continue };
+        let Some(present) = opened_by(app, context, token, lookup).await? else { continue };
         let account = &present.person.account;
         if held.iter().all(|other| other.present.person.account != *account) {
             held.push(HeldSession { present, token: token.clone(), is_current });

@@ -19,7 +19,7 @@ use crate::{
             request_source::RequestSource,
         },
         flows::{Document, FlowAnswer, Wish, begin_one, callback_result, look},
-        people::session,
+        people::session::{self, Lookup},
         routes,
     },
 };
@@ -156,7 +156,8 @@ impl ScreenRequest<'_> {
             None => ReturningPerson::of(app, &source, &document).await,
         };
         let ends = document.kind == "sign_out" && document.offers("confirm");
-        let holds_others = ends && session::held(app, &caller.0, &source, false).await?.len() > 1;
+        let holds_others =
+            ends && session::held(app, &caller.0, &source, Lookup::Recent).await?.len() > 1;
         let mut sign_out = None;
         if pages::is_for_another(&document) && session::is_open(app, &source).await {
             let wish = Wish { kind: "sign_out".to_owned(), ..Wish::default() };

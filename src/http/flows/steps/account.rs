@@ -10,7 +10,7 @@ use crate::{
             problems::ACCOUNT_NOT_HELD,
         },
         limits::purpose::Purpose,
-        people::session,
+        people::session::{self, Lookup},
     },
 };
 use serde::Deserialize;
@@ -34,7 +34,7 @@ impl Step for Account {
             request.charge(Purpose::Flow)?;
             request.offered(self).await?;
             let (app, opened) = (request.app, request.opened);
-            let held = session::held(app, &opened.context, &opened.source, true).await?;
+            let held = session::held(app, &opened.context, &opened.source, Lookup::Anew).await?;
             let mut held = held.into_iter();
             let chosen = held.find(|one| one.present.person.account == account);
             let present = chosen.ok_or(ACCOUNT_NOT_HELD)?.present;

@@ -8,12 +8,13 @@ use crate::{
     actors::{EntitySnapshot, Failure, HydrateError},
     crypto::{OpaqueKind, draw_id_at},
     domain::{
-        Actor, Context, Machine as _,
+        Actor, Context, Machine as _, Requirement,
         account::Known,
         assurance::{Acr, Method},
         authorization::{ConsentQuestion, Denial, PersonAnswers, Request, Settled, Subject},
         client::{Client, KnownClient},
         flow::{InSession, SignedIn, Stage, StepUpRequest},
+        grant::Grant,
         pushed_request::PushedRequest,
         token_family::{Begin, Command, Refusal},
     },
@@ -30,10 +31,11 @@ use crate::{
         clients,
         extract::request_source::RequestSource,
         grants::family::{self, Beginning},
-        people::session::{self, Present},
+        people::session::{self, Lookup, Present},
         reading::retries::{FinalFailure, Retries},
     },
 };
+use std::sync::Arc;
 
 /// Who asks, as far as the request shows.
 pub struct Requester<'a> {
@@ -55,73 +57,28 @@ async fn try_to_settle(
     let id = draw_id_at(&*app.dice, app.clock.now());
     let code = OpaqueKind::AuthorizationCode.mint(&id, &app.crypto.vault.now(), &*app.dice);
     let mut tries = Retries::new();
+    // First by what was seen a moment ago, which the commit requires. What commits nothing rests on what is there now.
+    let mut lookup = Lookup::ForCommit;
     loop {
-        let anew = tries.anew();
-        let held = tries.read(session::held(app, &context, source, anew).await)?;
-        let may_choose = held.len() > 1 && !picked::is_named(&request);
-        let present = match tries.read(picked::pick(app, &request, held).await)? {
-            SessionChoice::Session(present) => Some(*present),
-            SessionChoice::Ask => return select(request),
-            SessionChoice::None => None,
-        };
-        let fresh_enough = |present: &Present| {
-            !request.wanted.wants_fresh_sign_in(&present.person, app.clock.now())
-        };
-        let Some(present) = present.filter(fresh_enough) else {
-            return sign_in(request);
-        };
-        if request.wanted.wants_more_than(&present.person, app.clock.now()) {
-            let methods = tries.read(methods_of(app, &present, anew).await)?;
-            let (served, now) = (app.settings.flow_rules.served(&methods), app.clock.now());
-            if let Some(acr) = request.wanted.step_up(&present.person, &served, now) {
-                return step_up(app, request, present, (methods, acr));
-            }
+        if tries.anew() {
+            lookup = Lookup::Anew;
         }
-        let client = tries.read(client_of(app, &request, anew).await)?;
-        let Some((client, client_version)) = known(client.as_deref()) else {
+        let seen = look(app, &request, (&context, source), (&tries, lookup)).await;
+        let Granted { present, client, grant, mut requirements } = match seen {
+            Ok(Outcome::Granted(granted)) => *granted,
+            _ if lookup == Lookup::ForCommit => {
+                lookup = Lookup::Recent;
+                continue;
+            }
+            outcome => return outcome?.begin(app, request),
+        };
+        requirements.extend_from_slice(present.requirements());
+        let Some((client, client_version)) = known(Some(&client)) else {
             return Err(CLIENT_CHANGED);
         };
-        let account = &present.person.account;
-        let reader = FactsReader {
-            app,
-            client,
-            client_version,
-            wanted: &request.wanted,
-            redirect_uri: Some(&request.reply_to.redirect_uri),
-            account,
-            chosen: None,
-            anew,
-        };
-        let facts = tries.read(Box::pin(reader.gather()).await)?;
-        let subject =
-            Subject { person: &present.person, session: &present.id, now: app.clock.now() };
-        let settled = request.wanted.settle(subject, &facts, PersonAnswers::default());
-        let (grant, mut requirements) = match settled {
-            Settled::Granted { grant, requirements } => (grant, requirements),
-            Settled::ProveMore(acr) => {
-                // Anew: a person is not refused for want of a passkey that they have just added.
-                let methods = tries.read(methods_of(app, &present, true).await)?;
-                if !acr.is_reachable_by(&app.settings.flow_rules.served(&methods)) {
-                    return Err(refusal_of(&Denial::NotSureEnough));
-                }
-                return step_up(app, request, present, (methods, acr));
-            }
-            Settled::ProveAgain(_) => return sign_in(request),
-            Settled::SignOn(slug) => return sign_on(request, present, slug),
-            // Another of the accounts that are signed in here may speak for the organization.
-            Settled::Denied(Denial::NotAMember) if may_choose => return select(request),
-            Settled::Denied(denial) => return Err(refusal_of(&denial)),
-            Settled::ChooseOrganization(_) => {
-                return ask(request, present, Stage::Organization, None);
-            }
-            Settled::AskConsent(question) => {
-                return ask(request, present, Stage::Consent, Some(question));
-            }
-        };
-        requirements.push(present.requirement());
         let noted_in = family::noted_in(&present, client);
         let begin = Command::Begin(Box::new(Begin {
-            grant: *grant,
+            grant,
             code: code.fingerprint,
             lives: app.settings.lifetimes.of_code(),
             redirect_uri: request.reply_to.redirect_uri.clone(),
@@ -133,7 +90,7 @@ async fn try_to_settle(
             requirements,
         }));
         let context = context.clone().by(Actor::Person(present.person.account.clone()));
-        let (id, again, noted_in) = (id.as_str(), anew, noted_in.as_deref());
+        let (id, again, noted_in) = (id.as_str(), tries.anew(), noted_in.as_deref());
         let beginning = Beginning { id, command: begin, again, noted_in };
         match Box::pin(family::begin(app, &context, beginning)).await {
             Ok(_) => {
@@ -152,6 +109,107 @@ async fn try_to_settle(
             Err(failure) => tries.after(failure).await?,
         }
     }
+}
+
+/// What follows from the sessions of the browser.
+enum Outcome {
+    Granted(Box<Granted>),
+    Select,
+    SignIn,
+    StepUp(Box<Present>, (Vec<Method>, Acr)),
+    SignOn(Box<Present>, String),
+    Ask(Box<Present>, Stage, Option<Box<ConsentQuestion>>),
+}
+
+/// What is granted without a question.
+struct Granted {
+    present: Present,
+    client: Arc<EntitySnapshot<Client>>,
+    grant: Grant,
+    requirements: Vec<Requirement>,
+}
+
+impl Outcome {
+    /// Has the person do what is missing.
+    fn begin(self, app: &App, request: Request) -> Result<EndpointAnswer, AuthorizationError> {
+        match self {
+            // It commits, and begins nothing.
+            Self::Granted(_) => Err(AuthorizationError::unavailable()),
+            Self::Select => select(request),
+            Self::SignIn => sign_in(request),
+            Self::StepUp(present, wanted) => step_up(app, request, *present, wanted),
+            Self::SignOn(present, slug) => sign_on(request, *present, slug),
+            Self::Ask(present, stage, question) => ask(request, *present, stage, question),
+        }
+    }
+}
+
+/// Looks at the sessions of the browser, and at what decides about the request beside them.
+async fn look(
+    app: &App,
+    request: &Request,
+    (context, source): (&Context, &RequestSource),
+    (tries, lookup): (&Retries, Lookup),
+) -> Result<Outcome, AuthorizationError> {
+    let anew = lookup == Lookup::Anew;
+    let held = tries.read(session::held(app, context, source, lookup).await)?;
+    let may_choose = held.len() > 1 && !picked::is_named(request);
+    let present = match tries.read(picked::pick(app, request, held).await)? {
+        SessionChoice::Session(present) => Some(present),
+        SessionChoice::Ask => return Ok(Outcome::Select),
+        SessionChoice::None => None,
+    };
+    let too_old =
+        |present: &Present| request.wanted.wants_fresh_sign_in(&present.person, app.clock.now());
+    let Some(present) = present.filter(|present| !too_old(present)) else {
+        return Ok(Outcome::SignIn);
+    };
+    if request.wanted.wants_more_than(&present.person, app.clock.now()) {
+        let methods = tries.read(methods_of(app, &present, anew).await)?;
+        let (served, now) = (app.settings.flow_rules.served(&methods), app.clock.now());
+        if let Some(acr) = request.wanted.step_up(&present.person, &served, now) {
+            return Ok(Outcome::StepUp(present, (methods, acr)));
+        }
+    }
+    let seen = tries.read(client_of(app, request, anew).await)?;
+    let Some((client, client_version)) = known(seen.as_deref()) else {
+        return Err(CLIENT_CHANGED);
+    };
+    let account = &present.person.account;
+    let reader = FactsReader {
+        app,
+        client,
+        client_version,
+        wanted: &request.wanted,
+        redirect_uri: Some(&request.reply_to.redirect_uri),
+        account,
+        chosen: None,
+        anew,
+    };
+    let facts = tries.read(Box::pin(reader.gather()).await)?;
+    let subject = Subject { person: &present.person, session: &present.id, now: app.clock.now() };
+    Ok(match request.wanted.settle(subject, &facts, PersonAnswers::default()) {
+        Settled::Granted { grant, requirements } => {
+            let Some(client) = seen.clone() else { return Err(CLIENT_CHANGED) };
+            let (present, grant) = (*present, *grant);
+            Outcome::Granted(Box::new(Granted { present, client, grant, requirements }))
+        }
+        Settled::ProveMore(acr) => {
+            // Anew: a person is not refused for want of a passkey that they have just added.
+            let methods = tries.read(methods_of(app, &present, true).await)?;
+            if !acr.is_reachable_by(&app.settings.flow_rules.served(&methods)) {
+                return Err(refusal_of(&Denial::NotSureEnough));
+            }
+            Outcome::StepUp(present, (methods, acr))
+        }
+        Settled::ProveAgain(_) => Outcome::SignIn,
+        Settled::SignOn(slug) => Outcome::SignOn(present, slug),
+        // Another of the accounts that are signed in here may speak for the organization.
+        Settled::Denied(Denial::NotAMember) if may_choose => Outcome::Select,
+        Settled::Denied(denial) => return Err(refusal_of(&denial)),
+        Settled::ChooseOrganization(_) => Outcome::Ask(present, Stage::Organization, None),
+        Settled::AskConsent(question) => Outcome::Ask(present, Stage::Consent, Some(question)),
+    })
 }
 
 /// Another request has used up what the client pushed.

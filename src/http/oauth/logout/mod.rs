@@ -38,7 +38,7 @@ use crate::{
         },
         limits::purpose::Purpose,
         oauth::authorize::admit,
-        people::session::{self, HeldSession, Present},
+        people::session::{self, HeldSession, Lookup, Present},
         routes,
     },
 };
@@ -129,7 +129,7 @@ async fn try_to_log_out(
     source: &mut RequestSource,
 ) -> Result<Response, OAuthError> {
     let wanted = LogoutRequest::read(app, form).await?;
-    let mut held = session::held(app, &context, source, true).await?;
+    let mut held = session::held(app, &context, source, Lookup::Anew).await?;
     // Of several sessions it is the one that the token names, else the current one.
     let named = held.iter().position(|one| wanted.at_once(&one.present).is_some());
     let Some(place) = named.or_else(|| held.iter().position(|one| one.is_current)) else {
