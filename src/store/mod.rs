@@ -23,6 +23,7 @@ mod migrate;
 mod moves;
 mod outbox;
 mod sql;
+mod transactor;
 mod value;
 pub mod views;
 mod vitals;
@@ -55,13 +56,14 @@ use tokio::{
     task::JoinSet,
     time::timeout,
 };
+use transactor::Transactor;
 
 /// How many commits may wait for a committer before callers wait to hand theirs over.
 const QUEUE: usize = 1024;
 
 /// How long a caller waits for a committer: as long as a connection, the statements and the end of a transaction
 /// may take. SQLite works on the committer's own thread, which a disk that does not answer holds up.
-const GIVEN_UP_AFTER: Duration = committer::TIMEOUT.saturating_mul(3);
+const GIVEN_UP_AFTER: Duration = transactor::TIMEOUT.saturating_mul(3);
 
 /// How to open a store.
 pub struct StoreOptions {
@@ -169,18 +171,11 @@ impl Store {
         for number in 0..engine.writers() {
             let (sender, queue) = mpsc::channel(QUEUE);
             let name = format!("{}.{number}", options.node);
-            let committer = Committer {
-                engine: engine.clone(),
-                connection: None,
-                writer: LogWriter::new(name, options.chain_keys.clone()),
-                queue,
-                vitals: vitals.clone(),
-                fault_injection: options.fault_injection.clone(),
-                locked_out: false,
-                unanswered: false,
-                answered: None,
-                contested: None,
-            };
+            let writer = LogWriter::new(name, options.chain_keys.clone());
+            let fault_injection = options.fault_injection.clone();
+            let transactor =
+                Transactor::new(engine.clone(), writer, vitals.clone(), fault_injection);
+            let committer = Committer { queue, vitals: vitals.clone(), transactor };
             match committer.start(number) {
                 Ok(end) => drop(ended.spawn(async move { drop(end.await) })),
                 Err(error) => {
