@@ -87,7 +87,7 @@ def upgrade(former, result):
     yield (f"**{sum(result['operations'].values())} operations, {len(result['violations'])} violations.** Migrations that ran: "
            f"{result['migrated']}. {sum(total(stage) for stage in both)} requests began while both versions served. From the first "
            f"stage to the last {lost['unsent']} were not sent, because nobody listened on the port of a node that was being "
-           f"replaced; {lost['busy']} were answered 503, and of {lost['unknown']} the outcome was unknown.\n")
+           f"replaced; {lost['busy']} were answered 503 or 429 (a limit), and of {lost['unknown']} the outcome was unknown.\n")
     yield rolled_back(result["rollback"]) + "\n"
     yield "| stage | nodes | seconds | ok | refused | busy | unknown | not sent |\n|---|---|---|---|---|---|---|---|"
     for stage in stages:

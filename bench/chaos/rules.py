@@ -168,6 +168,9 @@ def turned_away(index):
     for operation in index.operations:
         if operation.outcome in ("ok", "refused"):
             continue
+        # A limit that says no has nothing to do with a replacement.
+        if operation.outcome == "busy" and operation.get("status") == 429:
+            continue
         is_away = any(node == operation.get("node") and began <= operation.ended and operation.began <= ended
                       for node, began, ended in away)
         if operation.outcome != "unsent" or not is_away:

@@ -296,6 +296,13 @@ def a_node_that_is_busy_because_another_is_replaced(made):
     made.replace("ends", node=1)
 
 
+@sample()
+def a_limit_that_says_no_while_a_node_is_replaced(made):
+    made.replace("begins", node=1)
+    made.do("begin", "busy", {"status": 429})
+    made.replace("ends", node=1)
+
+
 @sample("log_broken")
 def a_log_that_does_not_prove_itself(made):
     made.finish(log=1)
